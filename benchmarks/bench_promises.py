@@ -2,9 +2,9 @@
 
     PYTHONPATH=. python benchmarks/bench_promises.py --figure docs/figures/promises.png
 
-Calibration sets are drawn from a finite population, whose truth is known: see `tests/choose/populations.py`. For
-each guarantee the true share of right answers is recorded. What betting gains, and the grid of numbers and levels,
-take a fifth of the draws.
+Examples, or whole clusters, are drawn with replacement from a finite population, so that they are independent and
+the truth is known: see `tests/choose/populations.py`. For each guarantee the true share of right answers is
+recorded. What betting gains, and the grid of numbers and levels, take a fifth of the draws.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.choose.populations import Draws, population
 from benchmarks.changing_world import by_events, monitored, other_data
 from hedgerow.choose import FAMILIES
 from hedgerow.choose.guarantees import Promise, exactly
-from hedgerow.choose.thresholds import losses_of, threshold_of
+from hedgerow.choose.steps import Losses, Steps
 from hedgerow.measure import Clusters, Measures, metrics
 
 if TYPE_CHECKING:
@@ -56,7 +56,6 @@ class Truth:
 
     def __init__(self, people: Population, world: Draws, by_cluster: bool) -> None:
         spec, events = world.order, world.pool.events
-        assert events is not None
         self.grid = FAMILIES["threshold"].grid("probability")
         scores = np.unique(np.append(events.score, self.grid))[::-1]
         cluster = Clusters.of(people.clusters if by_cluster else None, len(people.labels))
@@ -103,12 +102,10 @@ def simulate(case: Case, draws: int) -> Any:
         people.q[dull, 1:] *= random.uniform(0.02, 0.6, size=(int(dull.sum()), 1))
     world = Draws(people, **({"target": ("correct", LEVEL), "delta": DELTA} | asked))
     truth = Truth(people, world, by_cluster and "unit" not in asked)
-    random, threshold = np.random.default_rng(0), threshold_of(world.order, world.pool)
-    found = np.empty((draws, 2))
+    random, found = np.random.default_rng(0), np.empty((draws, 2))
     for i in range(draws):
-        rows = np.flatnonzero(world.random_mask(random, number, by_cluster))
-        clusters = Clusters.of(people.clusters[rows] if used else None, len(rows), world.order.largest_cluster)
-        found[i] = truth.at(threshold(rows, clusters, "")[0])
+        rows, clusters = world.sample(random, number, by_cluster)
+        found[i] = truth.at(world.threshold(rows, clusters if used else None))
     assert world.order.target is not None
     level = float(world.order.target.level)
     return found[:, 0], found[:, 1].mean(), truth.best(level), level
@@ -131,12 +128,16 @@ def by_inequalities(number: int, draws: int) -> float:
     """Return the mean recall with clusters if the inequalities of Hoeffding and Bentkus are used throughout."""
     people = population(size=5_000, cluster=20)
     world = Draws(people, target=("correct", LEVEL), delta=DELTA, **PAC)
-    truth, random, steps = Truth(people, world, True), np.random.default_rng(0), losses_of(world.order, world.pool)
+    truth, random, losses = (
+        Truth(people, world, True),
+        np.random.default_rng(0),
+        Losses.of(world.order, world.pool),
+    )
     budget = Promise("pac", exactly(1) - exactly(LEVEL), exactly(DELTA), binary=False).budget(number)
     gained = []
     for _ in range(draws):
-        rows = np.flatnonzero(world.random_mask(random, number, True))
-        here = steps(rows, Clusters.of(people.clusters[rows], len(rows)))
+        rows, clusters = world.sample(random, number, True)
+        here = Steps.of(losses.taken(rows), Clusters.of(clusters, len(rows)))
         gained.append(truth.at(here.first_above(budget) if budget >= 0 else np.inf)[1])
     return float(np.mean(gained))
 
@@ -182,12 +183,11 @@ def over_a_grid(name: str, asked: dict[str, Any], draws: int) -> None:
     people = population(size=5_000)
     for level in (0.8, 0.9, 0.95):
         world = Draws(people, **asked | {"target": ("correct", level), "delta": DELTA})
-        truth, threshold = Truth(people, world, False), threshold_of(world.order, world.pool)
+        truth = Truth(people, world, False)
         for number in (50, 200, 1_000, 4_000):
             random, found = np.random.default_rng(0), []
             for _ in range(draws):
-                rows = random.integers(len(people.labels), size=number)
-                found.append(truth.at(threshold(rows, Clusters.of(None, number), "")[0]))
+                found.append(truth.at(world.threshold(*world.sample(random, number))))
             share, gained = np.array(found).T
             broken, what = (share < level - 1e-9).mean(), "answered" if "among" in asked else "recall"
             print(

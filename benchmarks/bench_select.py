@@ -17,7 +17,8 @@ import numpy as np
 from tests.choose.populations import population
 
 import hedgerow as hr
-from hedgerow.choose.select import CalibrationSet, choose
+from hedgerow.choose import choose, gather
+from hedgerow.choose.calibration import CalibrationSet
 from hedgerow.choose.spec import SelectionSpec
 
 LEVELS = (0.55, 0.8, 0.9, 0.95, 0.99)
@@ -81,10 +82,8 @@ def time_beside_sorting(examples: int) -> None:
     part = population(leaves=243, size=10_000)
     h = part.hierarchy
     order = SelectionSpec.of(h, target=("correct", 0.95))
-    from hedgerow.choose.select import gather
 
     pool = gather(order, part.q, h.names[part.labels])
-    assert pool.events is not None
     times = examples // len(pool)
     events = type(pool.events).join([pool.events] * times)
     # No ties between copies, which would make sorting easier.

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parent / "examples"
-sys.path.insert(0, str(HERE))  # for scrape_figures
+sys.path.insert(0, str(HERE))  # for scrape_figures and live_example
+
+from live_example import live_example  # noqa: E402
+
+LIVE_EXAMPLE = "<!-- the live example -->\n"
 
 SMALL = """<style>
 html { font-size: 14px; }
@@ -150,6 +154,12 @@ def link_examples(_app: Sphinx, _docname: str, source: list[str]) -> None:
     source[0] = linked.replace("](../examples/gallery)", "](gallery/index.rst)")
 
 
+def show_live_example(_app: Sphinx, _docname: str, source: list[str]) -> None:
+    """Put the live example into the page that has a place for it."""
+    if LIVE_EXAMPLE in source[0]:
+        source[0] = source[0].replace(LIVE_EXAMPLE, live_example())
+
+
 def write_explorer(app: Sphinx, error: Exception | None) -> None:
     """Make the report that the home page shows, as its readers would: with the command."""
     if error is not None or app.builder.format != "html":
@@ -170,4 +180,5 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", add_headings, priority=400)
     app.connect("source-read", list_other_pages)
     app.connect("source-read", link_examples)
+    app.connect("source-read", show_live_example)
     app.connect("build-finished", write_explorer)

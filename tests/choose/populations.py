@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import hedgerow as hr
-from hedgerow.choose.select import CalibrationSet, choose, gather
+from hedgerow.choose import gather
+from hedgerow.choose.calibration import CalibrationSet
 from hedgerow.choose.spec import SelectionSpec
+from hedgerow.choose.thresholds import thresholds_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from hedgerow.choose import OperatingPoint
 
 
 def tree(leaves: int, width: int = 3) -> hr.Hierarchy:
@@ -86,31 +86,26 @@ class Draws:
             np.argsort(people.clusters, kind="stable"), np.cumsum(np.bincount(people.clusters))[:-1]
         )
 
-    def point(self, mask: NDArray[np.bool_], clusters: bool) -> OperatingPoint:
-        assert self.pool.events is not None
-        names = self.people.clusters[mask].astype(str).astype(object) if clusters else None
-        part = CalibrationSet(
-            self.pool.hierarchy,
-            self.pool.labels[mask],
-            self.pool.scale,
-            events=self.pool.events.taken(mask),
-            clusters=names,
-        )
-        return choose(self.order, part)
+    def sample(
+        self, random: np.random.Generator, number: int, by_cluster: bool = False
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+        """Draw so many examples, or clusters, each independent of the others; return rows, and their clusters."""
+        if not by_cluster:
+            return random.integers(len(self.pool), size=number), None
+        drawn = [self.by_cluster[i] for i in random.integers(len(self.by_cluster), size=number)]
+        return np.concatenate(drawn), np.repeat(np.arange(number), [len(rows) for rows in drawn])
 
-    def random_mask(self, random: np.random.Generator, number: int, clusters: bool) -> NDArray[np.bool_]:
-        """Draw so many examples, or so many clusters."""
-        mask = np.zeros(len(self.pool), dtype=bool)
-        if clusters:
-            for chosen in random.choice(len(self.by_cluster), number, replace=False):
-                mask[self.by_cluster[chosen]] = True
-        else:
-            mask[random.choice(len(mask), number, replace=False)] = True
-        return mask
+    def threshold(self, rows: NDArray[np.int64], clusters: NDArray[np.int64] | None) -> float:
+        """Return the threshold that is chosen with some examples."""
+        names = None if clusters is None else clusters.astype(str).astype(object)
+        events = self.pool.events.taken(rows)
+        part = CalibrationSet(
+            self.pool.hierarchy, self.pool.labels[rows], self.pool.scale, events=events, clusters=names
+        )
+        return thresholds_of(self.order, part).thresholds[""]
 
     def truth(self, tau: float) -> NDArray[np.float64]:
         """The value of the metric for every example of the population at a threshold."""
-        assert self.pool.events is not None
         answers = self.pool.events.answers_above(tau).astype(np.int64)
         losses, parts = self.order.losses(self.pool.labels, answers)
         return np.asarray(1 - losses / parts, dtype=np.float64)

@@ -15,7 +15,7 @@ from scipy import special, stats
 import hedgerow as hr
 from hedgerow.choose.betting import can_refute, refuted
 from hedgerow.choose.guarantees import Promise
-from hedgerow.choose.thresholds import losses_of
+from hedgerow.choose.steps import Losses, Steps
 from hedgerow.measure import Clusters
 from hedgerow.show.printed_point import meaning, promises
 from tests.choose.populations import Draws, population
@@ -59,7 +59,6 @@ def test_the_threshold_of_the_definition(case: Any, alpha: str, depth: int) -> N
 
 def truly(draws: Draws, tau: float, weight: Any) -> float:
     """The true share of the answers below the root that are right; 1 if there are none."""
-    assert draws.pool.events is not None
     answered = (draws.pool.events.answers_above(tau) > 0) * weight
     return float((draws.truth(tau) * answered).sum() / answered.sum()) if answered.any() else 1.0
 
@@ -89,10 +88,10 @@ def test_the_promise_among_answers_is_kept(name: str) -> None:
     size = np.bincount(draws.people.clusters)[draws.people.clusters]
     weight = 1 / size if clusters else np.ones(len(size))
     random = np.random.default_rng(1)
-    points = [draws.point(draws.random_mask(random, number, clusters), clusters) for _ in range(150)]
-    true = np.array([truly(draws, point.threshold, weight) for point in points])
+    taus = [draws.threshold(*draws.sample(random, number, clusters)) for _ in range(150)]
+    true = np.array([truly(draws, tau, weight) for tau in taus])
     assert (true < 0.8).sum() <= stats.binom.ppf(0.9999, 150, 0.1)
-    assert np.mean([math.isfinite(point.threshold) for point in points]) > 0.5
+    assert np.isfinite(taus).mean() > 0.5
 
 
 def test_many_examples_get_an_answer() -> None:
@@ -100,12 +99,11 @@ def test_many_examples_get_an_answer() -> None:
     people = blanks(0.55, size=20_000, seed=3)
     draws = Draws(people, target=("correct", 0.8), delta=0.1, among="answered")
     events, weight = draws.pool.events, np.ones(len(people.q))
-    assert events is not None
     best = min(tau for tau in GRID if truly(draws, tau, weight) >= 0.8)
     oracle = (events.answers_above(best) > 0).mean()
     assert 0.35 < oracle < 0.45
     random = np.random.default_rng(1)
-    taus = [draws.point(draws.random_mask(random, 2_000, False), False).threshold for _ in range(40)]
+    taus = [draws.threshold(*draws.sample(random, 2_000)) for _ in range(40)]
     assert np.mean([(events.answers_above(tau) > 0).mean() for tau in taus]) >= 0.6 * oracle
 
 
@@ -231,16 +229,13 @@ def test_too_few_are_those_below_the_number_that_is_named(alpha: str, clusters: 
 def test_betting_finds_more_than_the_inequalities(number: int) -> None:
     people = population(size=5_000, cluster=20)
     draws = Draws(people, target=("correct", 0.9), delta=0.1, guarantee="pac")
-    steps, budget = (
-        losses_of(draws.order, draws.pool),
-        Promise("pac", Fraction(1, 10), Fraction(1, 10), binary=False).budget(number),
-    )
+    losses = Losses.of(draws.order, draws.pool)
+    budget = Promise("pac", Fraction(1, 10), Fraction(1, 10), binary=False).budget(number)
     random, pairs = np.random.default_rng(1), []
     for _ in range(60):
-        mask = draws.random_mask(random, number, True)
-        rows = np.flatnonzero(mask)
-        here = steps(rows, Clusters.of(people.clusters[rows], len(rows)))
-        pairs.append((draws.point(mask, True).threshold, here.first_above(budget)))
+        rows, member = draws.sample(random, number, True)
+        here = Steps.of(losses.taken(rows), Clusters.of(member, len(rows)))
+        pairs.append((draws.threshold(rows, member), here.first_above(budget)))
     betting, before = np.minimum(np.array(pairs), 1).mean(axis=0)  # lower thresholds are more specific
     assert betting <= before + 1e-9
 
@@ -280,9 +275,8 @@ def test_the_promise_by_example_is_kept(guarantee: str, among: str | None) -> No
         largest_cluster=int(np.bincount(people.clusters).max()),
     )  # fmt: skip
     random = np.random.default_rng(1)
-    masks = [draws.random_mask(random, 120, True) for _ in range(100)]
     ones = np.ones(len(people.q))
-    taus = [draws.point(mask, True).threshold for mask in masks]
+    taus = [draws.threshold(*draws.sample(random, 120, True)) for _ in range(100)]
     true = np.array([truly(draws, tau, ones) if among else draws.truth(tau).mean() for tau in taus])
     assert np.isfinite(taus).mean() > 0.3
     if guarantee == "conformal":

@@ -204,7 +204,7 @@ def test_ranks_groups_and_pools() -> None:
                 node is not None and not TREE.is_ancestor(node, label) and not TREE.is_ancestor(label, node)
             )
         assert test.loss == sum(wrong)
-        assert monitor.evidence_of(test) == pytest.approx(wealth([w - alpha for w in wrong], alpha) / 2)
+        assert test.evidence == pytest.approx(wealth([w - alpha for w in wrong], alpha) / 2)
     groups = np.array(["a", "b", "c"] * 400, dtype=object)[:1000]
     groups[:5] = "tiny"
     few = quiet(TREE, PEOPLE.q[:1000], NAMES[:1000], target=("correct", 0.9), groups=groups, pool_small=True)
@@ -286,7 +286,7 @@ def test_a_monitor_survives_its_file(tmp_path: Path) -> None:
         each.update(NEW[0][100:300], NEW[1][100:300])
         each.update(NEW[0][100:300])
     assert again.to_dict() == monitor.to_dict()
-    assert again.path_of(again.shift) == monitor.path_of(monitor.shift)
+    assert again.shift.path == monitor.shift.path
     with pytest.raises(HedgerowError, match="1 id was counted before with a label: 'i7'"):
         again.update(NEW[0][:1], NEW[1][:1], ["i7"])
     with pytest.raises(HedgerowError, match="2 ids were counted before: 'i60' and 'i8'"):
@@ -302,11 +302,11 @@ def test_a_monitor_survives_its_file(tmp_path: Path) -> None:
         ({"delta": 2}, "delta"),
         ({"format": "x"}, "is not the state of a monitor"),
         ({"schema": 99}, "another version"),
-        ({"counts": [1, 2]}, "do not fit together"),
-        ({"promise": []}, "do not fit together"),
-        ({"shift": {"name": "", "level": 0.0, "bettors": [0.5]}}, "do not fit together"),
-        ({"shift": {"name": "", "level": 0.0, "units": 3, "bets": 3}}, "do not fit together"),
-        ({"seen": "AAA="}, "do not fit together"),
+        ({"counts": [1, 2]}, "its counts do not add up"),
+        ({"promise": []}, "cannot be read as a monitor"),
+        ({"shift": {"name": "", "level": 0.0, "wealth": {"bettors": [0.5]}}}, "not those of its point"),
+        ({"shift": {"name": "", "level": 0.0, "units": 3, "wealth": {"count": 3}}}, "not those of its point"),
+        ({"seen": "AAA="}, "cannot be read as a monitor"),
         ({"more": 1}, "more"),
         ({"point": {}}, "is not a point"),
     ],

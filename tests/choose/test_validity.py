@@ -28,9 +28,7 @@ POPULATIONS: dict[str, dict[str, Any]] = {
 DRAWS = 200
 
 
-def simulate(
-    draws: Draws, number: int, *, clusters: bool = False, used: bool | None = None, times: int = DRAWS
-) -> Any:
+def simulate(draws: Draws, number: int, *, clusters: bool = False, used: bool = True, times: int = DRAWS) -> Any:
     """Return, for each calibration set, the threshold and the true mean of the metric (of a random cluster)."""
     random = np.random.default_rng(1)
     weight = np.ones(len(draws.pool))
@@ -38,10 +36,9 @@ def simulate(
         weight = 1 / np.bincount(draws.people.clusters)[draws.people.clusters]
     found = []
     for _ in range(times):
-        mask = draws.random_mask(random, number, clusters)
-        point = draws.point(mask, clusters if used is None else used)
-        true = draws.truth(point.threshold)
-        found.append((point.threshold, np.average(true[~mask], weights=weight[~mask])))
+        rows, member = draws.sample(random, number, clusters)
+        tau = draws.threshold(rows, member if used else None)
+        found.append((tau, np.average(draws.truth(tau), weights=weight)))
     return np.array(found).T
 
 
@@ -69,7 +66,6 @@ def test_conformal_is_tight(number: int) -> None:
 def largest_wrong(draws: Draws) -> NDArray[np.float64]:
     """r of every example, by its definition: a loop over the events."""
     events = draws.pool.events
-    assert events is not None
     wrong = (
         draws.order.losses(np.repeat(events.label, events.count).astype(np.int64), events.node.astype(np.int64))[0]
         > 0

@@ -37,7 +37,7 @@ NEEDS = {
 
 def examples() -> list[str]:
     """Return the examples of all verbs."""
-    texts = [str(command.epilog) for command in cli.app.registered_commands]
+    texts = [str(cli.app.info.epilog), *(str(command.epilog) for command in cli.app.registered_commands)]
     return [line for text in texts for line in text.split("\n\n") if line.startswith("hedgerow ")]
 
 
@@ -48,19 +48,32 @@ def test_every_verb_has_examples_that_fit_on_a_line() -> None:
 
 
 @pytest.mark.parametrize("verb", [str(command.callback.__name__) for command in cli.app.registered_commands])  # type: ignore[union-attr]
-def test_help_begins_with_what_people_need_and_names_no_types(
+def test_help_begins_with_the_four_options_that_people_need_and_names_no_types(
     verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     said, _ = hedgerow(capsys, verb, "--help")
     assert not re.search(r"<\w+(\[\w+\])?>", said)
-    listed = re.findall(r"^│[ *]*(--[a-z-]+)", said, re.MULTILINE)
-    first = [name for name in ("--tree", "--scores", "--target", "--output", "--json") if name in listed]
-    assert listed[: len(first)] == first
-    last = [
-        name for name in ("--trust", "--data", "--workers", "--scheduler") if name in listed and verb != "study"
-    ]
-    assert listed[len(listed) - len(last) :] == last
+    titles, panels = re.findall(r"^╭─ (.*?) ─", said, re.MULTILINE), re.split(r"^╭─.*$", said, flags=re.MULTILINE)
+    listed = {
+        title: re.findall(r"^│[ *]*(--[a-z-]+)", panel, re.MULTILINE)
+        for title, panel in zip(titles, panels[1:], strict=True)
+    }
+    assert titles[:2] == ["Arguments", "Options"]
+    assert len(listed["Options"]) <= 5
+    assert listed["Options"][-1] == "--help"
+    required = re.findall(r"^│ \* +(--[a-z-]+)", said, re.MULTILINE)
+    needed = {"doctor": "--scores", "compare": "--figure", "select": "--target", "monitor": "--labels"}
+    assert {*required, needed.get(verb, "--output")} <= {*listed["Options"]}
+    last = [title for title in titles if title in ("Training runs", "Scores in parts")]
+    assert titles[len(titles) - len(last) :] == last
+
+
+def test_the_command_lists_its_verbs_and_what_to_do_first(capsys: pytest.CaptureFixture[str]) -> None:
+    said, _ = hedgerow(capsys, "--help")
+    verbs = re.findall(r"^│ ([a-z]+)  ", said, re.MULTILINE)
+    assert verbs == list(typer.main.get_command(cli.app).list_commands(None))  # type: ignore[attr-defined]
+    assert len(verbs) == 12
 
 
 def parameters() -> list[Any]:

@@ -52,9 +52,15 @@ def test_a_promise_is_watched(folder: Path) -> None:
     run("select", "held.csv", *TREE_IS, "--target", "correct=0.9", "-o", "p.json")
     run("predict", "new.csv", *TREE_IS, "--point", "p.json", "-o", "answers.csv")
     said = watch("p.json", "answers.csv", "--state", "s.json")
-    assert "No alarm after 800 answers." in said
+    assert "No alarm after 800 answers without labels." in said
     said = watch("p.json", "answers.csv", "--labels", "labels.csv", "--state", "s.json")
     assert "the promise 200" in said
+    table = pd.read_csv("labels.csv").rename(columns={"id": "photo", "label": "truth"})
+    table.assign(truth=table["truth"].where(table.index >= 50, "?")).to_csv("renamed.csv", index=False)
+    options = ("--id-column", "photo", "--label-column", "truth", "--drop-label", "?")
+    assert "the promise 150" in watch("p.json", "answers.csv", "--labels", "renamed.csv", *options)
+    assert "No alarm after 200 answers with labels and 800 answers without labels." in said
+    assert "a probability of at most 1 % for each of the two" in said
     before = (folder / "s.json").read_bytes()
     said = run("monitor", "p.json", "answers.csv", "--state", "s.json", fails=True)
     assert "800 ids were counted before: 'i700'" in said

@@ -292,7 +292,7 @@ def test_small_groups_are_pooled(folder: Path) -> None:
     assert json.loads((folder / "j").read_text())["point"]["pools"] == [["east", "west"]]
     assert "approximate" not in said
     (folder / "sizes.csv").write_text("name,size\neast,few\n")
-    assert "sizes.csv: sizes must be numbers" in run(
+    assert "sizes.csv: line 2 has 'few' for 'size', which is not a number" in run(
         *asked, "--target", "correct=0.9", "--pool-sizes", "sizes.csv", fails=True
     )
 
@@ -515,3 +515,5 @@ def test_answers_as_json_and_through_pipes(
     assert printed == text
     assert "Right at least 90 % of the time" in said
     assert "400 answers written to standard output" in said
+    piped.buffer = io.BytesIO(b"")
+    assert "standard input is empty" in run("predict", "-", "--point", "p.json", "-o", "-", fails=True)

@@ -19,7 +19,14 @@ ROWS = (7, 30, 1, 12, 25, 9, 18, 4, 40, 3, 11)
 
 @pytest.fixture(scope="session")
 def client() -> Iterator[Any]:
-    """Two worker processes; a part may kill the process that works on it once, not twice."""
+    """Two worker processes, which no test kills."""
+    with connect(workers=2) as two:
+        yield two
+
+
+@pytest.fixture
+def mortals() -> Iterator[Any]:
+    """Two worker processes of one test; a part may kill the process that works on it once, not twice."""
     import dask
 
     with dask.config.set({"distributed.scheduler.allowed-failures": 1}), connect(workers=2) as two:

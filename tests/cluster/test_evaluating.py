@@ -208,18 +208,18 @@ def always_deadly(_: hr.Hierarchy) -> list[Block]:
     return []
 
 
-def test_a_killed_worker_changes_nothing(client: Any, folder: Path, parts: list[Path], tmp_path: Path) -> None:
+def test_a_killed_worker_changes_nothing(mortals: Any, folder: Path, parts: list[Path], tmp_path: Path) -> None:
     p = probabilities(20, seed=99)
     save_npz(tmp_path / "deadly.npz", probabilities=p, labels=["robin"] * 20)
     sources: list[Path | DataPart] = [*parts, ComputedPart("deadly", Deadly(tmp_path / "flag"))]
-    found = cluster.evaluate(sources, H, client)
+    found = cluster.evaluate(sources, H, mortals)
     assert (tmp_path / "flag").exists()
     same_figures(found, cluster.evaluate(sources, H))
 
 
-def test_a_part_that_kills_every_process_is_named(client: Any, folder: Path, parts: list[Path]) -> None:
+def test_a_part_that_kills_every_process_is_named(mortals: Any, folder: Path, parts: list[Path]) -> None:
     with pytest.raises(PartsError, match=r"1 of 12 parts failed:\n  killer: the processes .* died") as caught:
-        cluster.evaluate([*parts, ComputedPart("killer", always_deadly)], H, client)
+        cluster.evaluate([*parts, ComputedPart("killer", always_deadly)], H, mortals)
     same_figures(caught.value.finished, whole(folder))
 
 
@@ -251,7 +251,6 @@ def pretend(version: str) -> str:
 
 
 def test_a_worker_with_another_version_is_refused(client: Any) -> None:
-    client.wait_for_workers(1)  # an earlier test may have killed them
     worker = sorted(client.scheduler_info()["workers"])[0]
     before = client.run(pretend, "0.0.9", workers=[worker])[worker]
     try:

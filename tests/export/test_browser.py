@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import threading
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import hedgerow as hr
-from hedgerow.export import onnx_model, write_app
+from hedgerow.export import write_app
 from tests.export.vectors import CASES
 from tests.export.write_vectors import VECTORS
 
@@ -40,13 +40,13 @@ def test_it_is_small_and_imports_nothing() -> None:
     assert not re.search(r"^import|import\(|require\(|BigInt", SCRIPT, re.MULTILINE)
 
 
-def failures_in_node(folder: Path, script: str, vectors: Path = VECTORS) -> list[str]:
+def failures_in_node(folder: Path, script: str) -> list[str]:
     (folder / "hedgerow.mjs").write_text(script, encoding="utf-8")
     run = f"""
 import {{ readFileSync }} from "node:fs";
 import {{ answer }} from "./hedgerow.mjs";
 import {{ failures }} from {json.dumps(CHECK.as_uri())};
-console.log(JSON.stringify(failures(answer, JSON.parse(readFileSync({json.dumps(str(vectors))}, "utf8")))));
+console.log(JSON.stringify(failures(answer, JSON.parse(readFileSync({json.dumps(str(VECTORS))}, "utf8")))));
 """
     (folder / "run.mjs").write_text(run, encoding="utf-8")
     assert NODE is not None
@@ -54,21 +54,6 @@ console.log(JSON.stringify(failures(answer, JSON.parse(readFileSync({json.dumps(
     assert done.returncode == 0, done.stderr
     found: list[str] = json.loads(done.stdout)
     return found
-
-
-@pytest.mark.parametrize(
-    ("field", "value"), [("prior", "ab"), ("pool", "mean"), ("weight_steps", ((1.0, 0.5),))], ids=str
-)
-def test_points_that_need_more_than_a_row_are_refused(field: str, value: Any, tmp_path: Path) -> None:
-    case = next(iter(CASES.values())).content
-    more = dataclasses.replace(hr.OperatingPoint.from_dict(case["point"]), **{field: value})
-    for export in (onnx_model, lambda point: write_app(point, tmp_path / "app")):
-        with pytest.raises(hr.HedgerowError, match="which only the Python library applies"):
-            export(more)
-    if NODE is not None:
-        case = {**case, "point": more.to_dict(), "answers": [None] * len(case["rows"])}
-        (tmp_path / "more.json").write_text(json.dumps({"cases": [case]}))
-        assert failures_in_node(tmp_path, SCRIPT, tmp_path / "more.json") == []
 
 
 @pytest.mark.skipif(NODE is None and not REQUIRED, reason="node is not installed")
@@ -125,7 +110,7 @@ def served(tmp_path: Path) -> Iterator[str]:
 
 
 def test_vectors_in_a_browser(page: Page, served: str, tmp_path: Path) -> None:
-    write_app(CASES["groups, of which one is unknown"].point(tmp_path), tmp_path)
+    write_app(CASES["groups, of which one is unknown"].point(), tmp_path)
     shutil.copy(CHECK, tmp_path)
     shutil.copy(VECTORS, tmp_path)
     page.goto(f"{served}/index.html")
@@ -137,21 +122,6 @@ def test_vectors_in_a_browser(page: Page, served: str, tmp_path: Path) -> None:
         }"""
     )
     assert found == []
-
-
-def test_what_the_script_refuses(page: Page, served: str, tmp_path: Path) -> None:
-    write_app(CASES["ties, and rows exactly at the threshold"].point(tmp_path), tmp_path)
-    page.goto(f"{served}/index.html")
-    ask = """async (changes) => {
-        const { answer } = await import("./hedgerow.js");
-        const point = { ...(await (await fetch("point.json")).json()), ...changes };
-        try { return answer(point, [0.25, 0.25, 0.5]).name; } catch (error) { return error.message; }
-    }"""
-    assert page.evaluate(ask, {}) == "root"
-    assert page.evaluate(ask, {"prior": "digest"}) == "A point with prior needs the Python library."
-    assert page.evaluate(ask, {"weights": True}) == "A point with weights needs the Python library."
-    assert page.evaluate(ask, {"schema": 3}) == "This is no point of this version."
-    assert page.evaluate(ask, {"rule": "best"}) == 'There is no rule "best".'
 
 
 def test_the_page_answers_without_a_server(page: Page, tmp_path: Path) -> None:
@@ -177,22 +147,26 @@ def test_the_page_answers_without_a_server(page: Page, tmp_path: Path) -> None:
 
 
 def test_the_live_example_of_the_docs(page: Page, tmp_path: Path) -> None:
-    docs = Path(__file__).parents[2] / "docs"
-    live = (docs / "_static" / "live_example.html").read_text(encoding="utf-8")
-    assert SCRIPT in live, "run python docs/write_live_example.py"
+    live: str = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "live_example.py"))["live_example"]()
     (tmp_path / "live.html").write_text(f"<!doctype html><meta charset=utf-8>{live}", encoding="utf-8")
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto((tmp_path / "live.html").as_uri())
+    ink = """() => {
+        const { data } = document.querySelector("#hedgerow-live canvas").getContext("2d").getImageData(0, 0, 8, 8);
+        return data.reduce((sum, value) => sum + 255 - value, 0);
+    }"""
     answers = []
     for name in "ABC":
         page.click(f"#hedgerow-live button:text-is('{name}')")
         answers.append(page.inner_text("#hedgerow-live .lineage"))
+        assert page.evaluate(ink) > 1000
     assert [answer.count(" > ") for answer in answers] == [2, 1, 0]
     page.click("#hedgerow-live button:text-is('clear')")
+    assert page.evaluate(ink) == 0
     page.mouse.move(100, 60)
     page.mouse.down()
     page.mouse.move(100, 150, steps=10)
     page.mouse.up()
-    assert page.inner_text("#hedgerow-live output")
+    assert page.evaluate(ink) > 1000
     assert errors == []

@@ -62,12 +62,19 @@ def test_litserve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.random.default_rng(0).normal(size=(60, 4))
     clf = classifier(TREE, C=20.0, epochs=1, random_state=0)
     clf.fit(x, ["cat", "dog", "wolf"] * 20)
+    clf.set_operating_point(save_point())
     clf.export("model.npz")
     api = program("LitAPI")["Answers"]()
     assert isinstance(api, litserve.LitAPI)
     api.setup("cpu")
-    answers = api.predict({"features": x.tolist()})["answers"]
-    assert [each["name"] for each in answers] == clf.predict(x).tolist()
+    found = api.predict({"features": x.tolist()})
+    assert [each["name"] for each in found["answers"]] == clf.predict(x).tolist()
+    assert found["promise"] == "correct >= 0.9"
+    refusals: list[dict[str, Any]] = [{}, {"features": [[1, 2]]}, {"features": [["a"] * 4]}, {"features": []}]
+    for wrong in refusals:
+        with pytest.raises(Exception, match=r"422: Features") as refused:
+            api.predict(wrong)
+        assert type(refused.value).__name__ == "HTTPException"
 
 
 def test_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import hedgerow as hr
 from tests.export.write_vectors import VECTORS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -36,11 +33,9 @@ class Vector:
     def logits(self) -> bool:
         return bool(self.content["input"] == "logits")
 
-    def point(self, folder: Path) -> hr.OperatingPoint:
-        """Return the point, read from a file like any other."""
-        path = folder / "point.json"
-        path.write_text(json.dumps(self.content["point"]), encoding="utf-8")
-        return hr.OperatingPoint.load(path)
+    def point(self) -> hr.OperatingPoint:
+        """Return the point, checked as when it is read from a file."""
+        return hr.OperatingPoint.from_dict(self.content["point"])
 
 
 CASES = {case["name"]: Vector(case) for case in json.loads(VECTORS.read_text(encoding="utf-8"))["cases"]}

@@ -212,6 +212,17 @@ def test_nearest_listed_ancestors(drawn: tuple[Hierarchy, SparseLikelihoods]) ->
         assert above == (listed[path[0]] if path else -1)
 
 
+def test_ancestors_along_a_chain_of_many_levels() -> None:
+    """A leaf hangs from every level; in preorder, that of the root comes after all of the chain."""
+    levels, rows = 30_000, 4
+    chain = [(f"n{i}", f"n{i + 1}") for i in range(levels)]
+    h = Hierarchy.from_edges([*chain, *((f"n{i}", f"leaf {i}") for i in range(levels))])
+    classes = [f"n{levels}", "leaf 1"] * rows
+    q = likelihood.from_top(h, np.repeat(np.arange(rows), 2), classes, np.full(2 * rows, 0.5), rows=rows)
+    listed = np.where(q.above < 0, 0, q.node[q.above])
+    np.testing.assert_array_equal(listed, h.parent[q.node])
+
+
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [

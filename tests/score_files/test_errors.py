@@ -147,6 +147,7 @@ def test_an_index_column_is_explained(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     pd.DataFrame(probabilities(2), columns=LEAVES).drop(columns="eel").assign(label="cod").to_csv(path)
     refused(UnknownNameError, "1 extra ('')", "index=False", path=path)
+    refused(UnknownNameError, "not in the tree ('')", "id_column=''", path=path, columns="own")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -277,7 +278,9 @@ def test_probabilities_called_logits_are_doubted(tmp_path: Path) -> None:
 
 def test_an_unknown_extension(tmp_path: Path) -> None:
     (tmp_path / "s.pkl").write_bytes(b"\x80\x04N.")
-    with pytest.raises(ParameterError, match=r"cannot be told .* wide, long, .* \.npz, \.csv, \.tsv, \.parquet"):
+    with pytest.raises(
+        ParameterError, match=r"cannot be told: .* not text .* wide, long, .* \.npz, \.csv, \.tsv, \.parquet"
+    ):
         open_scores(tmp_path / "s.pkl", H)
     with pytest.raises(ParameterError, match=r"from \.npz, \.csv, \.tsv, \.parquet files, not from '\.pkl'"):
         open_scores(tmp_path / "s.pkl", H, ScoreReading(scores_format="wide"))

@@ -49,8 +49,29 @@ def test_answers_are_bound_as_labels_are(tmp_path: Path) -> None:
         {"id": 1, "answer": alias},
         {"id": 2, "answer": "**genus0**"},
         {"id": 3, "answer": "Domain0; Phylum0; Class0; Order0; Family0; Genus0; Genus0 nova"},
+        {"id": 4, "answer": "Domain0 > Phylum0 > Class0 > Order0 > Family0 > Genus0"},
     )
-    assert [max(found, key=tree.index) for found in listed(path, tree).values()] == ["Genus0"] * 3
+    assert [max(found, key=tree.index) for found in listed(path, tree).values()] == ["Genus0"] * 4
+
+
+def test_aliases_are_folded_too(tmp_path: Path) -> None:
+    tree = hr.Hierarchy.from_json(
+        {
+            "name": "cell",
+            "children": [
+                {"name": "T cell", "aliases": ["T lymphocyte", "CL:0000084", "both"]},
+                {"name": "B cell", "aliases": ["B lymphocyte", "Both"]},
+            ],
+        }
+    )
+    path = lines(
+        tmp_path / "a.jsonl",
+        *({"id": i, "answer": said} for i, said in enumerate(["t_Lymphocyte.", "cl:0000084"])),
+    )
+    assert [list(found) for found in listed(path, tree).values()] == [["T cell"], ["T cell"]]
+    scores = hr.open_scores(lines(tmp_path / "b.jsonl", {"id": 1, "answer": "BOTH"}), tree, labels=False)
+    assert sum(map(len, scores)) == 1
+    assert any("'BOTH' may be several nodes" in warning for warning in scores.warnings)
 
 
 def test_the_id_may_have_another_name(tmp_path: Path) -> None:
@@ -79,8 +100,9 @@ def test_self_reports_become_a_promise(tmp_path: Path) -> None:
         ('{"id": "b", "answer": 3}', "line 2"),
         ('{"id": "b", "answer": ["Lynx", "Puma"], "confidence": [1]}', "2 answers and 1 confidences"),
         ('{"id": "b", "answer": "Lynx", "confidence": NaN}', "line 2"),
-        ('{"id": "b", "answer": "Lynx", "confidence": 90}', "'b' in line 2 has 90 for 'Lynx'"),
-        ('{"id": "b", "answer": "Lynx", "confidence": -1}', "has -1 for 'Lynx'"),
+        ('{"id": "b", "answer": "Lynx", "confidence": 90}', "line 2 has the confidence 90. Expected"),
+        ('{"id": "b", "answer": ["Lynx", "Puma"], "confidence": [0.5, 1.5]}', "line 2 has the confidence 1.5"),
+        ('{"id": "b", "answer": "Lynx", "confidence": -1}', "line 2 has the confidence -1"),
         ('{"id": "photo-1", "answer": "Lynx"}', "duplicate id 'photo-1'"),
     ],
 )

@@ -102,9 +102,10 @@ def test_files_from_elsewhere(name: str, change: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "says"),
     [
-        ("idtaxa.txt", "Domain1 [100%]", "Domain1 [nan%]", "line 2 is not what IDTAXA writes"),
+        ("idtaxa.txt", "Domain1 [100%]", "Domain1 [nan%]", "'read1' in line 2 has no number for 'Domain1'"),
         ("idtaxa.txt", "Domain1 [100%]", "Domain1 [1.0.0%]", "line 2 is not what IDTAXA writes"),
         ("idtaxa.txt", "Domain1 [100%]", "Domain1 [180%]", "1.8"),
+        ("idtaxa.txt", "Domain1 [100%]", "Domain1 [95,3%]", "line 2 is not what IDTAXA writes: 'Domain1 [95,3%]'"),
         ("idtaxa.txt", "read1\t", "read1 ", "line 2"),
         ("idtaxa.txt", "Phylum2 [100%]; ", "Phylum2 [10; ", "line 2"),
         ("blca.txt", "Phylum2;100.0", "Phylum2;x", "line 2"),

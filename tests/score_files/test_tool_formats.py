@@ -15,7 +15,7 @@ import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, UnknownNameError
 from hedgerow.likelihood import SparseLikelihoods
 from hedgerow.score_files import FORMATS, find_format, write_predictions
-from hedgerow.score_files import listed as listed_files
+from hedgerow.score_files import lines as lines_module
 from hedgerow.tree import Settings
 from tests.make_scores import LEAVES, H, opened, probabilities, save_table
 from tests.score_files.simulated import DATA
@@ -263,10 +263,10 @@ def test_what_the_other_rows_of_an_example_add_to_one_node(tmp_path: Path) -> No
     "text", ["", "a", "\n\na\tb\r\n\r\nLöwe und Bär\n\n\nc\n", "one\rtwo\n" * 50, "long " * 100]
 )
 def test_lines_in_blocks(text: str, rows: int, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listed_files, "_BYTES", size)
+    monkeypatch.setattr(lines_module, "_BYTES", size)
     path = tmp_path / "a.txt"
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())
-    blocks = list(listed_files.line_blocks(str(path), rows))
+    blocks = list(lines_module.line_blocks(str(path), rows))
     assert all(len(place) == len(lines) <= rows for place, lines in blocks)
     found = [pair for place, lines in blocks for pair in zip(place.tolist(), lines.to_pylist(), strict=True)]
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -275,13 +275,13 @@ def test_lines_in_blocks(text: str, rows: int, size: int, tmp_path: Path, monkey
 
 @pytest.mark.parametrize("size", [1, 20, 1000])
 def test_a_line_that_is_not_utf8_is_named(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listed_files, "_BYTES", size)
+    monkeypatch.setattr(lines_module, "_BYTES", size)
     path = tmp_path / "latin.txt"
     path.write_bytes("a\td:Löwe(1.00)\n".encode() * 5 + b"b\td:L\xf6we(1.00)\n" + b"c\td:Lion(1.00)\n" * 5)
     with pytest.raises(
         FileError, match=r"latin.txt, line 6 is not UTF-8: it has the byte 0xf6. Save it as UTF-8."
     ):
-        list(listed_files.line_blocks(str(path), 100))
+        list(lines_module.line_blocks(str(path), 100))
 
 
 # Which format it is --------------------------------------------------------------------------------------------
@@ -331,19 +331,31 @@ def test_a_format_that_is_not_clear_is_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("s.txt", "q1\tBacteria(1.00)\t+\n", "most like sintax, but in the first line, 'Bacteria(1.00)' stands"),
+        (
+            "s.txt",
+            "q1\tBacteria(1.00)\t+\n",
+            "most like sintax, but line 1 is not what vsearch --sintax writes: 'Bacteria(1.00)'",
+        ),
         (
             "k.txt",
             "C\ta\t5\t9\t5:9\nC\tb\tx\t9\t5:9\n",
-            r"most like kraken2, but not in the line 'C\tb\tx\t9\t5:9'",
+            r"most like kraken2, but line 2 is not what kraken2 writes: 'C\tb\tx\t9\t5:9'",
         ),
-        ("i.txt", "a\tRoot [90%]; B [80%]\nb\tRoot; B\n", r"most like idtaxa, but not in the line 'b\tRoot; B'"),
-        ("d.csv", "ASV_ID,Kingdom,Phylum,Genus\na,b,c,d\n", "most like dada2, but has no column 'confidence'"),
+        (
+            "i.txt",
+            "a\tRoot [90%]; B [80%]\nb\tRoot; B\n",
+            "most like idtaxa, but line 2 is not what IDTAXA writes: 'Root; B'",
+        ),
+        ("d.csv", "ASV_ID,Kingdom,Phylum,Genus\na,b,c,d\n", "most like dada2, but has no bootstrap values"),
         (
             "b.csv",
             "Start (s),Scientific name,Confidence\n0,a,1\n",
             "most like birdnet, but has no column 'End (s)'",
         ),
+        ("q.txt", "C\ta\t5\t98|94\t5:Q\n", "most like kraken2, but line 1 is not what kraken2 writes: '5:Q'"),
+        ("q.txt", "C\ta\t5\t98|94\t5:Q\n", "Name it, as in scores_format='kraken2'"),
+        ("k.tsv", "C\ta\t5\t9\t5:9\nX\tb\t5\t9\t5:9\n", "most like kraken2, but line 2 is not what"),
+        ("r.txt", "a\t\tR\trootrank\t1.0\tB9\tdomain\t0.5\textra\n", "most like rdp, but line 1 is not what"),
         ("l.csv", "id,class,probability\na,b,1\n", "most like long, but has no column 'score'"),
     ],
 )
@@ -351,8 +363,39 @@ def test_the_nearest_format_and_what_differs(name: str, text: str, says: str, tm
     refused(HedgerowError, written(tmp_path / name, text), H, says)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "C\ta\t5\t50\t1:" + "111:" * 4_000 + "x",
+        "a\t" + " " * 16_000,
+        "a\td:" + "(1.0)" * 3_000 + "x",
+        "a\t" + "x;" * 8_000,
+        "a\t\tRoot\trootrank" + "\t1" * 5_000,
+    ],
+)
+def test_a_line_that_is_nearly_right_is_refused_soon(line: str, tmp_path: Path) -> None:
+    """Patterns take linear time: with others, most of these lines take years."""
+    path = written(tmp_path / "results.txt", f"{line}\n")
+    refused(ParameterError, path, H, "cannot be told from")
+    for name in ("sintax", "rdp", "kraken2", "idtaxa", "blca"):
+        refused(FileError, path, H, "line 1 is not what", scores_format=name)
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n", "a\tb\n".encode("utf-16"), b"\xff\xfe\x80"])
+def test_nothing_to_recognise(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "results.txt").write_bytes(data)
+    refused(ParameterError, tmp_path / "results.txt", H, "it is empty, or not text in UTF-8")
+
+
+def test_a_separator_in_a_name_is_refused(tmp_path: Path) -> None:
+    """Steps are joined by a control character."""
+    for name, line in (("sintax", "a\td:A\x1fB(1.00)"), ("idtaxa", "a\tRoot [90%]; A\x1fB [80%]")):
+        path = written(tmp_path / "s.txt", f"{line}\n")
+        refused(FileError, path, H, "line 1 is not what", r"A\x1fB", scores_format=name)
+
+
 def test_nothing_is_near(tmp_path: Path) -> None:
-    for text in ("a b c\n", "", "1.0\t5\t5\tU\t0\tunclassified\n"):
+    for text in ("a b c\n", "", "a\tb\n", "1.0\t5\t5\tU\t0\tunclassified\n"):
         path = written(tmp_path / "results.txt", text)
         with pytest.raises(ParameterError) as caught:
             listed(path, H)
@@ -362,7 +405,7 @@ def test_nothing_is_near(tmp_path: Path) -> None:
 def test_a_named_format_is_read_as_such(tmp_path: Path) -> None:
     path = written(tmp_path / "s.out", "only\t\t\n")
     assert listed(path, BACTERIA, scores_format="sintax") == {"only": {}}
-    refused(FileError, path, BACTERIA, "line 1 has 3 fields", scores_format="rdp")
+    refused(FileError, path, BACTERIA, "line 1 is not what the RDP classifier writes: 'only", scores_format="rdp")
     refused(FileError, DATA / "pybioclip.csv", MAMMALS, "no column 'id'", scores_format="long")
     refused(FileError, DATA / "pybioclip.csv", MAMMALS, "no column 'Feature ID'", scores_format="qiime2")
 
@@ -496,20 +539,26 @@ def test_text_in_place_of_numbers(tmp_path: Path) -> None:
     long = written(tmp_path / "long.csv", "id,class,score\na,robin,high\n")
     refused(ScoreError, long, H, "'high' for 'score'")
     sintax = written(tmp_path / "s.txt", "a\td:Bacteria(1.00)\t+\nb\td:Bacteria(high)\t+\n")
-    refused(FileError, sintax, BACTERIA, "line 2: 'd:Bacteria(high)' has no confidence", scores_format="sintax")
+    refused(FileError, sintax, BACTERIA, "line 2 is not", "'d:Bacteria(high)'. Expected", scores_format="sintax")
     for cut in ("(0.9", "(0.50))", "()", "("):
         sintax = written(tmp_path / "c.txt", f"a\td:Bacteria(1.00)\t+\nb\td:Bacteria{cut}\t+\n")
-        said = f"line 2: 'd:Bacteria{cut}' has no confidence"
-        refused(FileError, sintax, BACTERIA, said, scores_format="sintax")
+        said = f"'d:Bacteria{cut}'. Expected"
+        refused(FileError, sintax, BACTERIA, "line 2 is not", said, scores_format="sintax")
     refused(
         FileError,
         written(tmp_path / "t.txt", "a\td:Bacteria\t+\n"),
         BACTERIA,
-        "line 1: 'd:Bacteria' has no confidence",
+        "line 1 is not what vsearch --sintax writes: 'd:Bacteria'. Expected",
         scores_format="sintax",
     )
     rdp = written(tmp_path / "r.txt", "a\t\tRoot\trootrank\t1.0\tBacteria\tdomain\tsure\n")
-    refused(FileError, rdp, BACTERIA, "line 1: 'sure' is not a confidence", scores_format="rdp")
+    refused(
+        FileError,
+        rdp,
+        BACTERIA,
+        r"line 1 is not what the RDP classifier writes: 'Bacteria\tdomain\tsure'",
+        scores_format="rdp",
+    )
     qiime = written(tmp_path / "q.tsv", "Feature ID\tTaxon\tConfidence\na\td__Bacteria\tsure\n")
     refused(FileError, qiime, BACTERIA, "sure")
 

@@ -99,6 +99,13 @@ def test_several_parents_are_named_and_chosen(kind: str, tmp_path: Path) -> None
         Hierarchy.read(path, kind, parents=str(choices))
 
 
+def test_a_parent_that_is_listed_twice_and_comments(tmp_path: Path) -> None:
+    text = "[Term]\nid: A ! the first\nname: a\n\n[Term]\nid: B\nname: b\nis_a: A ! a\nis_a: A\nalt_id: C ! old\n"
+    tree = Hierarchy.read(written(tmp_path, text, "obo"))
+    assert edges(tree) == {"b": "a"}
+    assert tree.aliases["C"] == tree.index("b")
+
+
 def test_obsolete_terms_synonyms_and_other_ids(tmp_path: Path) -> None:
     more = (
         '\n[Term]\nid: CL:6\nname: T cell\nis_a: CL:0\nsynonym: "helper \\"T\\"" EXACT [x:y]\nalt_id: CL:66\n'
@@ -131,6 +138,7 @@ def test_obsolete_classes_and_synonyms_of_obographs(tmp_path: Path) -> None:
     ("change", "says"),
     [
         (("is_a: CL:1", "is_a: CL:77"), "'T cell' is below 'CL:77', which is not there"),
+        (("is_a: CL:1 {", "is_a: {"), "'T cell' is below '{gci=.x.}', which is not there"),
         (("id: CL:2", "id: CL:1"), "two terms have the id 'CL:1'"),
         (("id: CL:2\n", ""), "the term 'T cell' has no id"),
         (("name: cell\n", "name: cell\nis_a: CL:2\n"), "each other's ancestors"),

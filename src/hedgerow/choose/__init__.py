@@ -6,13 +6,15 @@ In come likelihoods and labels of examples that were not used in training, and a
 """
 
 from hedgerow.choose.among import ANSWERED
+from hedgerow.choose.calibration import gather
 from hedgerow.choose.explain import Explanation, describe, explain
 from hedgerow.choose.families import FAMILIES, Family
 from hedgerow.choose.guarantees import GUARANTEES, Guarantee
 from hedgerow.choose.monitor import Monitor, Test
-from hedgerow.choose.point import RANKS, OperatingPoint, clade_of_node
+from hedgerow.choose.point import OperatingPoint, clade_of_node
 from hedgerow.choose.proposals import Silence
-from hedgerow.choose.select import choose, expecting, gather, select
+from hedgerow.choose.ranks import RANKS
+from hedgerow.choose.select import choose, expecting, select
 from hedgerow.choose.shift import Stratum
 from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.specification import point_schema

@@ -16,20 +16,18 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from hedgerow.arrays import take_rows
-from hedgerow.choose.families import FAMILIES
-from hedgerow.choose.walk import Walk, passed_from
+from hedgerow.choose.betting import Walk, passed_from
+from hedgerow.choose.steps import Changes, loss_changes
 from hedgerow.errors import ParameterError, some
 from hedgerow.likelihood import from_probability
 from hedgerow.measure import Ranks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from fractions import Fraction
 
     from numpy.typing import NDArray
 
-    from hedgerow.choose.select import CalibrationSet
+    from hedgerow.choose.calibration import CalibrationSet
     from hedgerow.choose.spec import SelectionSpec
     from hedgerow.likelihood import Scale
     from hedgerow.measure import Clusters
@@ -40,8 +38,10 @@ STARTS = (0.1, 0.5, 1, 2)
 """The walks begin at the likelihoods 1 - these times α."""
 
 
-def among_nodes(hierarchy: Hierarchy, among: str) -> NDArray[np.bool_]:
-    """Return which answers a promise is about: all below the root, or those at a rank or depth, or below it."""
+def among_nodes(hierarchy: Hierarchy, among: str | None) -> NDArray[np.bool_]:
+    """Return which answers a promise is about: all, those below the root, or those at a rank or depth or below."""
+    if among is None:
+        return np.ones(len(hierarchy), dtype=bool)
     if among == ANSWERED:
         return np.arange(len(hierarchy)) > 0
     ranks = Ranks.of(hierarchy)
@@ -68,22 +68,16 @@ class Answered:
     grid: NDArray[np.float64]
     """Thresholds, from the highest down."""
     scale: Scale
-    place: Indices
-    """The place in the grid from which on each change counts."""
-    example: Indices
-    answered: NDArray[np.int8]
-    """By how much the number of answers changes: -1, 0 or 1."""
-    wrong: NDArray[np.int8]
-    """By how much the number of wrong ones changes."""
+    changes: Changes
+    """By how much the numbers of answers, and of wrong ones, change from the root to the most specific answers."""
     clusters: Clusters
 
     @cached_property
-    def totals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def totals(self) -> list[NDArray[np.float64]]:
         """The number of answers, and of wrong ones, at each threshold; or of their shares of clusters."""
-        divisor, length = self.clusters.divisor[self.example], len(self.grid) + 1
-        sums = (np.bincount(self.place, of / divisor, minlength=length) for of in (self.answered, self.wrong))
-        answered, wrong = (np.cumsum(each, dtype=np.float64)[:-1] for each in sums)
-        return answered, wrong
+        divisor, length = self.clusters.divisor[self.changes.example], len(self.grid) + 1
+        sums = (np.bincount(self._place, of / divisor, minlength=length) for of in self.changes.amounts)
+        return [np.cumsum(each, dtype=np.float64)[:-1] for each in sums]
 
     def starts(self, alpha: Fraction) -> Indices:
         """Return the places where the walks begin."""
@@ -91,38 +85,26 @@ class Answered:
 
     def walk(self, alpha: Fraction) -> Walk:
         """Return what betting is about: the mean over each cluster's examples of [answered] ([wrong] - α)."""
-        amount = (self.wrong - float(alpha) * self.answered) / self.clusters.divisor[self.example]
+        example, (answered, wrong) = self.changes.example, self.changes.amounts
+        amount = (wrong - float(alpha) * answered) / self.clusters.divisor[example]
         start = np.zeros(self.clusters.number)
-        return Walk.of(start, self.place, self.clusters.member[self.example], amount, len(self.grid))
+        return Walk.of(start, self._place, self.clusters.member[example], amount, len(self.grid))
+
+    @cached_property
+    def _place(self) -> Indices:
+        """The place in the grid from which on each change counts."""
+        return passed_from(self.grid, self.changes.score, from_root=True)
 
 
-def answered_of(spec: SelectionSpec, examples: CalibrationSet) -> Callable[[Indices | slice, Clusters], Answered]:
-    """Return a function from some of the examples, with their clusters, to the answers of the promise."""
+def answers_of(spec: SelectionSpec, examples: CalibrationSet) -> Changes:
+    """Return by how much the numbers of answers that a promise is about, and of wrong ones, change."""
     events = examples.events
-    assert events is not None  # noqa: S101  (a target needs them)
-    assert spec.among is not None  # noqa: S101
     node = events.node.astype(np.int64)
     meant = among_nodes(spec.hierarchy, spec.among)[node]
     losses, _ = spec.losses(np.repeat(events.label, events.count).astype(np.int64), node)
-    first = (np.cumsum(events.count) - events.count)[events.count > 0]
-
-    def change(there: NDArray[np.bool_]) -> NDArray[np.int8]:
-        after = there.astype(np.int8)
-        before = np.append(0, after[:-1]).astype(np.int8)[: len(after)]
-        before[first] = 0
-        return after - before
-
-    answered, wrong = change(meant), change(meant & (losses > 0))
-    kept = np.flatnonzero((answered != 0) | (wrong != 0))
-    count = np.bincount(events.example[kept], minlength=len(events.label))
-    starts = np.append(0, np.cumsum(count))
-    grid = FAMILIES[spec.rule].grid(examples.scale)
-    place = passed_from(grid, events.score[kept], from_root=True)
-    answered, wrong = answered[kept], wrong[kept]
-
-    def part(rows: Indices | slice, clusters: Clusters) -> Answered:
-        _, inside = take_rows(starts, rows)
-        example = np.repeat(np.arange(len(clusters.member)), count[rows])
-        return Answered(grid, examples.scale, place[inside], example, answered[inside], wrong[inside], clusters)
-
-    return part
+    none = np.zeros(len(events.label), dtype=np.int8)
+    amounts = (
+        loss_changes(events, none, there.astype(np.int8), from_root=True, growing=False)[1]
+        for there in (meant, meant & (losses > 0))
+    )
+    return Changes.of(events, *amounts)

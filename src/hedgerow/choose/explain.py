@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, final
 import msgspec
 import numpy as np
 
+from hedgerow.choose.calibration import CalibrationSet, gather
 from hedgerow.choose.proposals import MOSTLY_ROOT, Silence, answers_of, silence
-from hedgerow.choose.select import CalibrationSet, choose, gather
-from hedgerow.choose.shift import Strata
+from hedgerow.choose.select import choose
 from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import CannotPromiseError
 from hedgerow.measure import (
@@ -156,7 +156,7 @@ def explain(
     (Shortened(name='dog', higher=5, examples=5),)
     """
     point.check_tree(hierarchy)
-    spec = request_of(point, hierarchy)
+    spec = SelectionSpec.of_point(point, hierarchy)
     scale = scale or getattr(scores, "scale", point.scale)
     about: dict[str, Any] = {"groups": groups, "clusters": clusters, "weights": weights}
     examples = gather(spec, scores, labels, classes=classes, scale=scale, **about)
@@ -174,7 +174,7 @@ def describe(
 ) -> Explanation:
     """Explain a point by its answers to some examples; blocks are read only if their events do not suffice."""
     hierarchy, labels = examples.hierarchy, examples.labels
-    if examples.events is None:
+    if spec.target is None:
         answers = np.concatenate([point.answer(block) for block in blocks()])
     else:
         answers = answers_of(point, examples)
@@ -238,43 +238,10 @@ def _alternatives(spec: SelectionSpec, examples: CalibrationSet) -> tuple[Altern
 
 
 def _alternative(spec: SelectionSpec, examples: CalibrationSet) -> Alternative | None:
-    assert spec.target is not None  # noqa: S101
-    level = float(spec.target.level)
+    level = float(spec.aim.level)
     try:
         point = choose(spec, examples)
     except CannotPromiseError:
         return Alternative(level, None)
     answers = answers_of(point, examples)
     return Alternative(level, _means(spec, examples.labels, answers), float((answers == 0).mean()))
-
-
-def request_of(point: OperatingPoint, hierarchy: Hierarchy) -> SelectionSpec:
-    """Return what a point was chosen by; a metric that is no longer registered is left out."""
-    common: dict[str, Any] = {
-        "guarantee": point.guarantee,
-        "delta": 0.05 if point.delta is None else point.delta,
-        "settings": point.settings,
-        "unit": "cluster" if point.largest_cluster is None else "example",
-        "largest_cluster": point.largest_cluster,
-    }
-    if point.rule == "ranks":
-        return SelectionSpec.of(
-            hierarchy, target=None, per_rank=point.target, overclassification=point.overclassification, **common
-        )
-    (name, level), *_ = point.target.items()
-    known = name in metrics.METRICS and metrics.METRICS[name].is_fraction
-    spec = SelectionSpec.of(
-        hierarchy,
-        target=(name, level) if known else ("correct", 0.5),
-        clades=point.clade_depth,
-        pool_small=bool(point.pools),
-        rule=point.rule,
-        by_group=point.by == "group",
-        among=point.among,
-        weighted=bool(point.weight_steps),
-        **common,
-    )
-    if not point.expect:
-        return spec
-    expect = Strata.of(hierarchy, {each.classes: each.share for each in point.expect})
-    return replace(spec, expect=expect, estimated=point.estimated)

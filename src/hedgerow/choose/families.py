@@ -7,24 +7,17 @@ alone, so it is the same for all families, and for dense and sparse likelihoods.
 - "threshold": the most specific node with a likelihood above τ;
 - "climbing": from the most likely leaf up to the first node with a likelihood above τ (Goren et al.);
 - "expected-information": the node with the largest (I + λ) q (Deng et al.); the number is λ.
-
-Thresholds may also be set for each rank: "family at 99 %, species at 90 %". A node may be the answer only if it
-and all nodes above it that have a threshold exceed it. An answer that reaches a rank and is wrong there has a node
-of that rank with a likelihood above the threshold of the rank, and this node is neither above nor below the label.
-So with r = the largest likelihood of such a node, ``r <= τ`` rules it out. That holds for any choice among such
-nodes. Ranks without a threshold would let unlikely nodes through, so the answer is always on the path to the most
-likely tip: the most likely of the nodes with nothing likely below them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from hedgerow.arrays import as_numpy, sum_ancestors
-from hedgerow.infer import Candidates, climbing_sets, map_dense_rows, most_likely_tip
+from hedgerow.arrays import as_numpy
+from hedgerow.infer import Candidates, climbing_sets
 from hedgerow.likelihood import BOTTOM, AnyLikelihoods, Scale, from_logit, to_probability
 from hedgerow.measure import Events
 from hedgerow.registry import Registry
@@ -34,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.tree import Indices, Settings
+    from hedgerow.tree import Indices
 
 
 _STEP = 0.05
@@ -119,72 +112,3 @@ FAMILIES: Registry[Family] = Registry(
     },
 )
 """The families of rules, by the name of the rule."""
-
-
-# A threshold for each rank -------------------------------------------------------------------------------------
-
-
-def largest_wrong(
-    q: AnyLikelihoods, labels: Indices, nodes: Indices, settings: Settings, candidates: Candidates
-) -> NDArray[np.float64]:
-    """Return, for each example, the largest likelihood of the given nodes that are wrong; -inf if none is.
-
-    Parameters
-    ----------
-    q, labels
-        The likelihoods and labels.
-    nodes
-        The nodes of one rank.
-    settings
-        Whether nodes below the label are right.
-    candidates
-        The nodes that can be answers.
-    """
-    hierarchy = q.hierarchy
-    stands_for = candidates.stands_for[nodes]
-    end = hierarchy.end[nodes]
-
-    def block(part: NDArray[Any], rows: slice) -> NDArray[np.float64]:
-        label = labels[rows, None]
-        right = (nodes <= label) & (label < end)
-        if settings.below_is_right:
-            right |= (label <= nodes) & (nodes < hierarchy.end[label])
-        score = part[:, stands_for].astype(np.float64)
-        score[right] = -np.inf
-        largest: NDArray[np.float64] = score.max(axis=1, initial=-np.inf) + 0.0  # -0.0 becomes 0.0
-        return largest
-
-    return np.concatenate([np.zeros(0), *map_dense_rows(block, q)])
-
-
-def answers_by_rank(q: AnyLikelihoods, lowest: NDArray[np.float64], candidates: Candidates) -> Indices:
-    """Return the most specific node above the most likely tip that exceeds its threshold, as do all above it.
-
-    Parameters
-    ----------
-    q
-        The likelihoods.
-    lowest
-        The threshold of each node, on the scale of q.
-    candidates
-        The nodes that can be answers, from coarse to specific.
-    """
-    hierarchy = q.hierarchy
-    stands_for = candidates.stands_for
-    nodes = np.arange(len(hierarchy))
-    tips = most_likely_tip(q, candidates)
-
-    def block(part: NDArray[Any], rows: slice) -> Indices:
-        p = part[:, stands_for].astype(np.float64)
-        fails = ~(p > lowest)
-        fails[:, 0] = False
-        possible = p > BOTTOM[q.scale]
-        tip = tips[rows, None]
-        on_path = (nodes <= tip) & (tip < hierarchy.end)
-        passing = (sum_ancestors(hierarchy, fails.astype(np.float64)) == 0) & possible & on_path
-        value = np.where(passing, candidates.tier, -1)
-        best = value.max(axis=1, keepdims=True)
-        chosen = np.argmax(np.where(value == best, p, -np.inf), axis=1)
-        return np.where(best[:, 0] < 0, 0, chosen)
-
-    return np.concatenate([np.zeros(0, dtype=np.int64), *map_dense_rows(block, q)])

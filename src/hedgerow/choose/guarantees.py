@@ -35,13 +35,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.choose.among import Answered
-    from hedgerow.choose.thresholds import Steps
+    from hedgerow.choose.steps import Steps
     from hedgerow.tree import Indices
 
 _EXACT = 2_000  # up to this many examples, ties with δ are decided in whole numbers
 _MARGIN = 16
 _NONE = 1e-9  # sums of shares of clusters are rounded
 _MOST = 1 << 50  # the largest number of examples considered
+_STEPS = 60  # of a bisection
 
 
 def exactly(number: object) -> Fraction:
@@ -51,6 +52,14 @@ def exactly(number: object) -> Fraction:
     (Fraction(1, 10), False)
     """
     return number if isinstance(number, Fraction) else Fraction(str(number))
+
+
+def exact_number(name: str, value: object) -> Fraction:
+    """Return a number as the user wrote it; anything else is an error that names it."""
+    try:
+        return exactly(value)
+    except (ValueError, ZeroDivisionError):
+        raise ParameterError(f"{name} must be a number, not {value!r}.") from None
 
 
 class TooFew(Exception):  # noqa: N818  (it never leaves this package)
@@ -65,6 +74,12 @@ class Guarantee(ABC):
     promises: ClassVar[bool] = True
     """Whether something is promised for new examples; then no level can be promised with certainty."""
     uses_delta: ClassVar[bool] = False
+    covers_answers: ClassVar[bool] = True
+    """Whether it can be about a share of the answers given, which are others at each threshold."""
+    covers_other_data: ClassVar[bool] = False
+    """Whether calibration examples may count by weights or by shares of classes."""
+    alarm_price: ClassVar[float] = 1.0
+    """A monitor gives an alarm at this much evidence, divided by δ."""
 
     @abstractmethod
     def budget(self, units: int, mass: Fraction, promise: Promise) -> Fraction:
@@ -98,6 +113,10 @@ class Guarantee(ABC):
         """
         raise NotImplementedError
 
+    def tested(self, units: int, mass: Fraction, promise: Promise) -> float:  # noqa: ARG002
+        """Return the mean loss that a monitor tests with false alarms in at most δ: its δ."""
+        return float(promise.alpha)
+
     @abstractmethod
     def meaning(self, unit: str, sample: str, delta: float | None) -> str:
         """Return what is guaranteed, in a sentence, for `unit` ("a new example") from `sample` ("90 examples")."""
@@ -106,9 +125,30 @@ class Guarantee(ABC):
 @final
 class _Conformal(Guarantee):
     help = "the level holds on average"
+    covers_answers = False
+    covers_other_data = True
+    alarm_price = 2.0  # half of δ is for calibration sets whose points are too bold
 
     def budget(self, units: int, mass: Fraction, promise: Promise) -> Fraction:  # noqa: ARG002
         return promise.alpha * (mass + 1) - 1
+
+    def tested(self, units: int, mass: Fraction, promise: Promise) -> float:
+        """Return a mean loss that only a share δ/2 of all calibration sets exceeds: about half exceed α."""
+        budget, delta = self.budget(units, mass, promise), promise.delta / 2
+        if budget < 0:
+            return float(promise.alpha)
+        if promise.binary:
+            from scipy import special  # takes a while, and few need it
+
+            wrong = math.floor(budget)  # n - k of the k-th smallest of n
+            return float(special.betaincinv(wrong + 1, units - wrong, 1 - float(delta)))
+        low, high = float(promise.alpha), 1.0
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            other = Promise("pac", exactly(middle), delta, binary=False)
+            within = middle == 1 or GUARANTEES["pac"].budget(units, mass, other) < budget
+            low, high = (middle, high) if within else (low, middle)
+        return high
 
     def meaning(self, unit: str, sample: str, delta: float | None) -> str:  # noqa: ARG002
         return (

@@ -11,42 +11,37 @@ changed. What is tested is therefore a larger loss, which only a share δ/2 of a
 from __future__ import annotations
 
 import hashlib
-import math
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, final
 
 import msgspec
 import numpy as np
-import scipy
 
-from hedgerow.choose.among import among_nodes
 from hedgerow.choose.evidence import Evidence, as_number, mean_bets, rank_bets
-from hedgerow.choose.explain import request_of
-from hedgerow.choose.guarantees import GUARANTEES, Promise, exactly
+from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.point import OperatingPoint, point_of
+from hedgerow.choose.tested import promises_of
 from hedgerow.choose.tips import BINS, bins_of, mean_of_each, ranks_of
 from hedgerow.choose.watched import TIP, Watched
 from hedgerow.errors import FileError, ParameterError, ScoreError, counted, some
 from hedgerow.files import read_text, reading, write_json
 from hedgerow.likelihood import numbered
-from hedgerow.measure import Ranks
+from hedgerow.measure import Clusters
 
 if TYPE_CHECKING:
     import os
 
     from numpy.typing import ArrayLike, NDArray
 
+    from hedgerow.choose.tested import Outcome
     from hedgerow.tree import Indices
 
     Floats = NDArray[np.float64]
-    Path_ = tuple[tuple[int, float], ...]
 
 _FORMAT = "hedgerow monitor"
 _VERSION = 1
 _SHOWN = 50  # points of the path that are kept of each update
-_STEPS = 60  # of a bisection
 _ID_BYTES = 8
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 
@@ -62,32 +57,29 @@ class Test:
     """The group, clade or rank of the promise; "" for all examples."""
     level: Annotated[float, msgspec.Meta(ge=0, le=1)]
     """The mean loss that is tested; 0 for the distribution."""
+    price: float = 1.0
+    """How many times 1/δ it takes for an alarm, as there are several tests."""
     units: _Count = 0
     """How many examples, events or clusters were counted."""
     loss: float = 0.0
     """The sum of their losses."""
-    bets: _Count = 0
-    bettors: tuple[float, ...] = ()
-    best: float = 0.0
-    """The logarithm of the largest wealth so far: see `Evidence`."""
+    wealth: Evidence = field(default_factory=Evidence)
+    """What bets have won."""
     path: tuple[tuple[_Count, float], ...] = ()
-    """The wealth, as a logarithm, after some numbers of bets."""
+    """The evidence after some numbers of bets."""
+
+    @property
+    def evidence(self) -> float:
+        """The strength of the evidence: an alarm at 1/δ, and about 1 or less if nothing has changed."""
+        return as_number(self.wealth.best) / self.price
 
     def after(self, log_factors: Floats, units: int, loss: float) -> Test:
         """Return the test after more bets."""
-        evidence, path = Evidence(self.bets, self.bettors, self.best).after(log_factors)
-        shown: Any = (
-            np.unique(np.linspace(0, len(path) - 1, min(_SHOWN, len(path))).astype(int)) if len(path) else []
-        )
-        more = tuple((self.bets + int(i) + 1, float(path[i])) for i in shown)
+        wealth, path = self.wealth.after(log_factors)
+        shown = np.unique(np.linspace(0, len(path) - 1, min(_SHOWN, len(path))).astype(int)).tolist()
+        more = [(self.wealth.count + i + 1, as_number(path[i]) / self.price) for i in shown]
         return replace(
-            self,
-            units=self.units + units,
-            loss=self.loss + loss,
-            bets=evidence.count,
-            bettors=evidence.bettors,
-            best=evidence.best,
-            path=self.path + more,
+            self, units=self.units + units, loss=self.loss + loss, wealth=wealth, path=(*self.path, *more)
         )
 
 
@@ -117,7 +109,7 @@ class Monitor:
     point
         The point.
     delta
-        The probability of a false alarm, however long one looks.
+        The probability of a false alarm, however long one looks: with labels, and without them.
     seed
         Of the random numbers that break ties without labels.
 
@@ -144,9 +136,10 @@ class Monitor:
         self.point = point
         self.delta = float(delta)
         self.seed = int(seed)
-        self._stream_of, names = _streams(point)
-        self.promise: tuple[Test, ...] = tuple(
-            Test(name, _tested(point, name, self.delta / max(1, len(names)))) for name in names
+        self._promises = promises_of(point)
+        share, price = len(self._promises), GUARANTEES[point.guarantee].alarm_price
+        self.promise = tuple(
+            Test(each.name, each.level(self.delta / share), share * price) for each in self._promises
         )
         """The tests with labels: one for each promise."""
         self.shift = Test("", 0.0)
@@ -164,28 +157,14 @@ class Monitor:
     @property
     def evidence(self) -> float:
         """The strength of the evidence: an alarm at 1/δ, and about 1 or less if nothing has changed."""
-        return max(self.evidence_of(test) for test in (*self.promise, self.shift))
-
-    def evidence_of(self, test: Test) -> float:
-        """Return the strength of the evidence of one of the tests, on the scale of `evidence`."""
-        return as_number(test.best) / self._price(test)
-
-    def path_of(self, test: Test) -> tuple[list[int], list[float]]:
-        """Return how the evidence of a test went: numbers of bets, and the evidence after each."""
-        price = self._price(test)
-        return [count for count, _ in test.path], [as_number(log) / price for _, log in test.path]
-
-    def _price(self, test: Test) -> float:
-        if test is self.shift:
-            return 1.0
-        return len(self.promise) * (2.0 if self.point.guarantee == "conformal" else 1.0)
+        return max(test.evidence for test in (*self.promise, self.shift))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found, ready for JSON."""
 
         def found(test: Test) -> dict[str, Any]:
-            evidence = self.evidence_of(test)
-            return {"units": test.units, "evidence": evidence, "alarm": evidence >= 1 / self.delta}
+            alarm = test.evidence >= 1 / self.delta
+            return {"units": test.units, "evidence": test.evidence, "alarm": alarm}
 
         return {
             "alarm": self.alarm,
@@ -248,85 +227,49 @@ class Monitor:
             raise ScoreError(f"One label per answer is needed: {len(watched):,}; got shape {labels.shape}.")
         digests = self._new(" with a label", self._labelled, watched)
         tests = []
-        for number, test in enumerate(self.promise):
-            rows, loss, meant = self._losses(number, test, watched, labels)
-            value, total, units = self._bets(
-                test, loss, meant, None if watched.clusters is None else watched.clusters[rows]
-            )
+        for test, promise in zip(self.promise, self._promises, strict=True):
+            outcome = promise.outcome(watched, labels)
+            clusters = None if watched.clusters is None else watched.clusters[outcome.rows]
+            value, total, units = self._bets(test, outcome, clusters)
             tests.append(test.after(mean_bets(value, test.level), units, total))
         self.promise, self._labelled = tuple(tests), digests
 
-    def _losses(
-        self, number: int, test: Test, watched: Watched, labels: Indices
-    ) -> tuple[Indices, Floats, NDArray[np.bool_]]:
-        """Return the rows that a promise is about, their losses, and which answers it is about."""
-        point, tree = self.point, self.point.hierarchy
-        if point.rule != "ranks":
-            rows = np.arange(len(watched))
-            if point.by != "all":
-                if watched.names is None:
-                    raise ParameterError(
-                        f"The point has a promise for each {point.by}: give that of each example."
-                    )
-                place = self._stream_of
-                rows = np.flatnonzero([place.get(name, -1) == number for name in watched.names.tolist()])
-            spec = request_of(point, tree)
-            if spec.target is None or spec.target.name not in point.target:
-                raise ParameterError(f"The metric {some(point.target)} is not known here, so it cannot be tested.")
-            losses, parts = spec.losses(labels[rows], watched.answers[rows])
-            meant = np.ones(len(rows), dtype=bool)
-            if point.among is not None:
-                meant = among_nodes(tree, point.among)[watched.answers[rows]]
-            return rows, (losses / parts).astype(np.float64), meant
-        ranks = Ranks.of(tree)
-        unknown = test.name.startswith(_UNKNOWN)
-        at = ranks.at(test.name.removeprefix(_UNKNOWN))
-        rows = np.arange(len(labels))
-        if unknown:
-            rows = np.flatnonzero((at[labels] < 0) & ranks.above(test.name.removeprefix(_UNKNOWN))[labels])
-        node, label = at[watched.answers[rows]], labels[rows]
-        reached = node >= 0
-        right = tree.is_ancestor(np.maximum(node, 0), label)
-        if point.settings.below_is_right and not unknown:
-            right |= tree.is_ancestor(label, np.maximum(node, 0))
-        return rows, (reached & ~right).astype(np.float64), np.ones(len(rows), dtype=bool)
-
     def _bets(
-        self, test: Test, loss: Floats, meant: NDArray[np.bool_], clusters: NDArray[np.object_] | None
+        self, test: Test, outcome: Outcome, clusters: NDArray[np.object_] | None
     ) -> tuple[Floats, float, int]:
         """Return what is bet on, from -α to 1 - α; the sum of the losses; and the number of units."""
-        value = np.where(meant, loss - test.level, 0.0)
+        _, loss, meant = outcome
         if clusters is None:
-            return value[meant], float(loss[meant].sum()), int(meant.sum())
+            return loss[meant] - test.level, float(loss[meant].sum()), int(meant.sum())
         names, member = numbered(clusters)
-        size = np.bincount(member, minlength=len(names)).astype(np.float64)
-        largest = self.point.largest_cluster
-        if largest is not None and len(names) and size.max() > largest:
-            name = names[int(np.argmax(size))]
-            raise ParameterError(f"The cluster {name!r} has {int(size.max()):,} examples, more than {largest:,}.")
-        share = size if largest is None else np.full(len(names), float(largest))
-        mean = np.bincount(member, np.where(meant, loss, 0.0), minlength=len(names)) / size
-        return np.bincount(member, value, minlength=len(names)) / share, float(mean.sum()), len(names)
+        units = Clusters.of(member, len(member), self.point.largest_cluster)
+        if units.largest is not None and units.size.max(initial=0) > units.largest:
+            row = int(np.argmax(units.size))
+            raise ParameterError(
+                f"The cluster {names[member[row]]!r} has {units.size[row]:,} examples, more than "
+                f"{units.largest:,}."
+            )
+        value = np.where(meant, loss - test.level, 0.0) / units.divisor
+        total = float(np.sum(np.where(meant, loss, 0.0) / units.size))
+        return np.bincount(member, value, minlength=units.number).astype(np.float64), total, units.number
 
     def _watch_shift(self, watched: Watched) -> None:
         if not self.point.tip_counts:
             raise ParameterError(
                 "The point does not know how sure the model was of the calibration examples, or is for other "
-                "data than "
-                "these: give labels."
+                "data than these: give labels."
             )
         if watched.tips is None:
             raise ScoreError(
                 f"Without labels, the likelihood of the most likely tip of each example is needed, a column "
-                f"{TIP!r}: "
-                f"hedgerow predict --point writes it."
+                f"{TIP!r}: hedgerow predict --point writes it."
             )
         if (bad := ~((watched.tips >= 0) & (watched.tips <= 1))).any():
             raise ScoreError(f"A likelihood lies between 0 and 1, not at {watched.tips[int(np.argmax(bad))]:g}.")
         digests = self._new("", self._seen, watched)
         tips = mean_of_each(watched.tips, watched.clusters)
         bins = bins_of(tips)
-        generator = np.random.PCG64(self.seed).advance(self.shift.bets)
+        generator = np.random.PCG64(self.seed).advance(self.shift.wealth.count)
         random = np.random.Generator(generator).random(len(tips))
         ranks = ranks_of(bins, self._counts, random)
         self.shift = self.shift.after(rank_bets(ranks), len(tips), 0.0)
@@ -349,8 +292,7 @@ class Monitor:
             listed, why = (known, "counted before") if known else (again, "given twice")
             raise ScoreError(
                 f"{counted(len(listed), f'{kind} was', f'{kind}s were')} {why}{what}: {some(listed)}. Every "
-                f"example counts "
-                f"once: leave them out. Nothing was counted."
+                f"example counts once: leave them out. Nothing was counted."
             )
         return np.union1d(before, distinct)
 
@@ -386,30 +328,25 @@ class Monitor:
             file = msgspec.convert(content, _MonitorFile)
         monitor = Monitor(point_of(file.point, str(path)), file.delta, file.seed)
         with reading(path, "a monitor", again):
-            asked, found = (
-                [(test.name, test.level) for test in tests] for tests in (monitor.promise, file.promise)
+            tests = [*zip(monitor.promise, file.promise, strict=True), (monitor.shift, file.shift)]
+            bettors = [*(mean_bets(np.zeros(1), each.level) for each in file.promise), rank_bets(np.zeros(1))]
+            for (asked, found), bets in zip(tests, bettors, strict=True):
+                same = (asked.name, asked.level, asked.price) == (found.name, found.level, found.price)
+                wealth = found.wealth
+                if (
+                    not same
+                    or found.units != wealth.count
+                    or len(wealth.bettors) != bets.size * (wealth.count > 0)
+                ):
+                    raise ValueError("its tests are not those of its point")
+            if len(file.counts) != BINS or sum(file.counts) != monitor._counts.sum() + file.shift.units:
+                raise ValueError("its counts do not add up")
+            monitor.promise, monitor.shift = tuple(file.promise), file.shift
+            monitor._counts = np.array(file.counts, dtype=np.int64)
+            monitor._labelled, monitor._seen = (
+                np.unique(np.frombuffer(each, dtype="<u8").astype(np.uint64))
+                for each in (file.labelled, file.seen)
             )
-            sums = len(file.counts) == BINS and sum(file.counts) == monitor._counts.sum() + file.shift.units
-            fit = all(
-                test.units == test.bets and len(test.bettors) == (bets.shape[1] if test.bets else 0)
-                for test, bets in [
-                    *((test, mean_bets(np.zeros(1), test.level)) for test in file.promise),
-                    (file.shift, rank_bets(np.zeros(1))),
-                ]
-            )
-            if (
-                asked != found
-                or not sums
-                or not fit
-                or len(file.labelled) % _ID_BYTES
-                or len(file.seen) % _ID_BYTES
-            ):
-                raise ValueError("its parts do not fit together")
-        monitor.promise, monitor.shift = tuple(file.promise), file.shift
-        monitor._counts = np.array(file.counts, dtype=np.int64)
-        monitor._labelled, monitor._seen = (
-            np.unique(np.frombuffer(each, dtype="<u8").astype(np.uint64)) for each in (file.labelled, file.seen)
-        )
         return monitor
 
     @staticmethod
@@ -435,72 +372,6 @@ class Monitor:
             f"Monitor({self.point.promise}: {counted(units, 'label', 'labels')}, {self.shift.units:,} without, "
             f"evidence {self.evidence:.3g} of {1 / self.delta:g}, {state})"
         )
-
-
-_UNKNOWN = "unknown "
-
-
-def _streams(point: OperatingPoint) -> tuple[dict[str, int], list[str]]:
-    """Return which promise each group or clade belongs to, and the names of the promises that can be broken."""
-    if not GUARANTEES[point.guarantee].promises:
-        return {}, []
-    if point.rule == "ranks":
-        kept = [rank for rank in point.target if point.thresholds[rank] < math.inf]
-        kept += [f"{_UNKNOWN}{rank}" for rank in point.overclassification if point.thresholds[rank] < math.inf]
-        return {}, kept
-    if point.by == "all":
-        return {"": 0}, [""]
-    pool_of = {name: pool for pool in point.pools for name in pool}
-    place: dict[str, int] = {}
-    names: list[str] = []
-    for name, tau in point.thresholds.items():
-        if tau == math.inf and point.root_is_safe:
-            continue
-        pool = pool_of.get(name, (name,))
-        if pool[0] in place:
-            place[name] = place[pool[0]]
-            continue
-        place[name] = place[pool[0]] = len(names)
-        names.append(name)
-    return place, names
-
-
-def _tested(point: OperatingPoint, name: str, delta: float) -> float:
-    """Return the mean loss that is tested for a promise: the one promised, or what few calibration sets exceed."""
-    allowed = _allowed(point, name)
-    if point.guarantee != "conformal":
-        return float(allowed)
-    units, examples = point.calibrated_on[name]
-    mass = Fraction(units) if point.largest_cluster is None else Fraction(examples, point.largest_cluster)
-    budget = GUARANTEES["conformal"].budget(units, mass, Promise("conformal", allowed))
-    if budget < 0:
-        return float(allowed)
-    binary = point.clusters in (None, point.examples) and (point.rule == "ranks" or _is_binary(point))
-    if binary:
-        wrong = math.floor(budget)  # n - k of the k-th smallest of n
-        return float(scipy.special.betaincinv(wrong + 1, units - wrong, 1 - delta / 2))
-    pac, low, high = GUARANTEES["pac"], float(allowed), 1.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        promise = Promise("pac", exactly(middle), exactly(delta / 2), binary=False)
-        low, high = (low, middle) if middle < 1 and pac.budget(units, mass, promise) >= budget else (middle, high)
-    return high
-
-
-def _allowed(point: OperatingPoint, name: str) -> Fraction:
-    """Return the mean loss that a promise allows."""
-    if point.rule != "ranks":
-        target = request_of(point, point.hierarchy).target
-        assert target is not None  # noqa: S101
-        return target.alpha
-    if name.startswith(_UNKNOWN):
-        return exactly(point.overclassification[name.removeprefix(_UNKNOWN)])
-    return 1 - exactly(point.target[name])
-
-
-def _is_binary(point: OperatingPoint) -> bool:
-    target = request_of(point, point.hierarchy).target
-    return target is not None and target.is_binary
 
 
 def _digest(name: str) -> int:

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, final, get_
 import msgspec
 import numpy as np
 
+from hedgerow.arrays import as_numpy
 from hedgerow.choose.among import ANSWERED, among_nodes
-from hedgerow.choose.families import FAMILIES, answers_by_rank
+from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES
+from hedgerow.choose.ranks import RANKS, answers_by_rank
 from hedgerow.choose.shift import Stratum  # noqa: TC001  (the types are read when the module is loaded)
 from hedgerow.choose.tips import BINS, tip_likelihoods
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, argument, some
 from hedgerow.files import read_text, reading, write_json
-from hedgerow.infer import Candidates, most_likely_tip
+from hedgerow.infer import Candidates, most_likely_tip, most_specific_above
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Pooling, Scale, Treatment
 from hedgerow.measure import Ranks
 from hedgerow.score_files import Scores
@@ -38,8 +40,6 @@ AGAIN = "Choose the point again with hedgerow select."
 
 FORMAT = "hedgerow operating point"
 VERSION = 3
-RANKS = "ranks"
-"""The rule that has a threshold for each rank."""
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 By = Literal["all", "group", "clade", "rank"]
 """What the thresholds are for."""
@@ -171,10 +171,13 @@ class OperatingPoint:
             return np.concatenate([self.answer(block) for block in self.prepared(q)])
         likelihoods = self._fitting(q)
         if self.by == "rank":
-            return self._by_rank(likelihoods)
-        tau = self._threshold_of_each(likelihoods, groups, weights)
+            lowest = self.lowest_by_node(likelihoods.hierarchy)
+            return answers_by_rank(likelihoods, lowest, self._candidates(likelihoods))
+        tau, candidates = self._threshold_of_each(likelihoods, groups, weights), self._candidates(likelihoods)
+        if self.rule == "threshold":  # without the events, which take longer
+            return as_numpy(most_specific_above(likelihoods, candidates, tau)).astype(np.int64)
         no_labels = np.zeros(len(likelihoods), dtype=np.int64)  # answers do not depend on them
-        events = FAMILIES[self.rule].events(likelihoods, no_labels, self._candidates(likelihoods))
+        events = FAMILIES[self.rule].events(likelihoods, no_labels, candidates)
         return events.answers_above(tau).astype(np.int64)
 
     def prepared(self, scores: Scores) -> Scores:
@@ -209,18 +212,12 @@ class OperatingPoint:
 
     def _fitting(self, q: Any) -> AnyLikelihoods:
         """Return likelihoods, checked to be those that this point is for."""
-        carried = getattr(q, "scale", None)
-        if carried is None:
-            plain: AnyLikelihoods = Likelihoods.of(self.hierarchy, q, self.scale)
-            return plain
-        self.check_tree(q.hierarchy)
-        self.check_scale(carried)
-        self.check_treatment(q.treatment)
-        likelihoods: AnyLikelihoods = q
+        likelihoods: AnyLikelihoods = q if hasattr(q, "scale") else Likelihoods.of(self.hierarchy, q, self.scale)
+        self.check_tree(likelihoods.hierarchy)
+        self.check_scale(likelihoods.scale)
+        if likelihoods is q:
+            self.check_treatment(likelihoods.treatment)
         return likelihoods
-
-    def _by_rank(self, q: AnyLikelihoods) -> Indices:
-        return answers_by_rank(q, self.lowest_by_node(q.hierarchy), self._candidates(q))
 
     def lowest_by_node(self, hierarchy: Hierarchy) -> NDArray[np.float64]:
         """Return the threshold of each node of a tree, by its rank; -inf where there is none."""
@@ -304,23 +301,15 @@ class OperatingPoint:
         """Raise an error that shows the difference if a tree is not the one that the point is for."""
         if hierarchy is self.hierarchy or hierarchy.fingerprint == self.hierarchy.fingerprint:
             return
-        ours, theirs = self.hierarchy, hierarchy
-        missing = [name for name in ours.names.tolist() if name not in theirs]
-        extra = [name for name in theirs.names.tolist() if name not in ours]
-        moved = [
-            name
-            for name in ours.names.tolist()[1:]
-            if name in theirs and _parent(ours, name) != _parent(theirs, name)
-        ]
-        differ = []
-        if missing:
-            differ.append(f"it does not have {some(missing)}")
-        if extra:
-            differ.append(f"it has {some(extra)} in addition")
+        ours, theirs = (_parents(tree) for tree in (self.hierarchy, hierarchy))
+        missing = [name for name in ours if name not in theirs]
+        extra = [name for name in theirs if name not in ours]
+        moved = [name for name in ours if name in theirs and ours[name] != theirs[name]]
+        differ = [f"it does not have {some(missing)}"] * bool(missing)
+        differ += [f"it has {some(extra)} in addition"] * bool(extra)
         if moved:
-            name = moved[0]
-            more = f" (and {len(moved) - 1:,} more differ)" if len(moved) > 1 else ""
-            differ.append(f"{name!r} is below {_parent(theirs, name)!r}, not below {_parent(ours, name)!r}{more}")
+            name, more = moved[0], f" (and {len(moved) - 1:,} more differ)" if len(moved) > 1 else ""
+            differ.append(f"{name!r} is below {theirs[name]!r}, not below {ours[name]!r}{more}")
         raise ParameterError(f"The point is for another tree than this one: {'; '.join(differ)}. {AGAIN}")
 
     # Files -------------------------------------------------------------------------------------------------
@@ -330,17 +319,10 @@ class OperatingPoint:
         content = {
             "format": FORMAT,
             "schema": VERSION,
-            **{name: getattr(self, name) for name in _FIELDS},
-            "target": dict(self.target),
-            "overclassification": dict(self.overclassification),
-            "thresholds": {name: tau if math.isfinite(tau) else str(tau) for name, tau in self.thresholds.items()},
+            **{name: msgspec.to_builtins(getattr(self, name)) for name in _FIELDS},
+            "thresholds": {name: _written(tau) for name, tau in self.thresholds.items()},
+            "weight_steps": [[most, _written(tau)] for most, tau in self.weight_steps],
             "settings": self.settings.to_dict(),
-            "calibrated_on": {name: list(counts) for name, counts in self.calibrated_on.items()},
-            "tip_counts": list(self.tip_counts),
-            "pools": [list(pool) for pool in self.pools],
-            "weight_steps": [[most, tau if math.isfinite(tau) else str(tau)] for most, tau in self.weight_steps],
-            "expect": msgspec.to_builtins(list(self.expect)),
-            "notes": list(self.notes),
             "tree": self.hierarchy.to_dict(),
         }
         return content | {"digest": digest(content)}
@@ -414,9 +396,10 @@ def checked_weights(weights: ArrayLike, examples: int) -> NDArray[np.float64]:
     return given
 
 
-def _parent(hierarchy: Hierarchy, name: str) -> str:
-    place = int(hierarchy.parent[hierarchy.index(name)])
-    return "" if place < 0 else str(hierarchy.names[place])
+def _parents(hierarchy: Hierarchy) -> dict[str, str]:
+    """Return the name of the parent of each node but the root, by name; that of the root is empty."""
+    above = ["", *hierarchy.names[hierarchy.parent[1:]].tolist()]
+    return dict(zip(hierarchy.names.tolist(), above, strict=True))
 
 
 # Points as files: JSON with every field, the tree and a digest; all of it is checked before it is used ----------
@@ -441,6 +424,11 @@ PointFile: Any = msgspec.defstruct(
 )
 
 
+def _written(tau: float) -> float | str:
+    """Return a threshold as JSON has it, which has no infinity."""
+    return tau if math.isfinite(tau) else str(tau)
+
+
 def digest(content: Mapping[str, Any]) -> str:
     """Return the SHA-256 of everything but the digest itself, in hexadecimal."""
     text = json.dumps({key: content[key] for key in content if key != "digest"}, sort_keys=True)
@@ -463,15 +451,12 @@ def point_of(content: Any, shown: str) -> OperatingPoint:
         try:
             found["settings"] = Settings.from_dict(file.settings)
             found["hierarchy"] = hierarchy = Hierarchy.from_dict(file.tree)
+            if file.among is not None:
+                among_nodes(hierarchy, file.among)
         except HedgerowError as error:
             raise ValueError(str(error).rstrip(".")) from None
         if file.guarantee not in GUARANTEES or file.rule not in (*FAMILIES, RANKS):
             raise ValueError(f"it has the guarantee {file.guarantee!r} and the rule {file.rule!r}")
-        if file.among is not None:
-            try:
-                among_nodes(hierarchy, file.among)
-            except HedgerowError as error:
-                raise ValueError(str(error).rstrip(".")) from None
         promised = {*file.target, *file.overclassification}
         if not promised:
             raise ValueError("it has no target")

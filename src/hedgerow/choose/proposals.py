@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from hedgerow.choose.among import ANSWERED, among_nodes, starting_thresholds
-from hedgerow.choose.families import largest_wrong
+from hedgerow.choose.calibration import of_block
 from hedgerow.choose.guarantees import GUARANTEES
-from hedgerow.choose.select import CalibrationSet, choose
-from hedgerow.choose.thresholds import CannotPromiseError, clusters_of, promise_of
+from hedgerow.choose.select import choose
 from hedgerow.errors import HedgerowError
-from hedgerow.infer import Candidates
 from hedgerow.measure import Comparison, Ranks, metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from hedgerow.choose.calibration import CalibrationSet
     from hedgerow.choose.point import OperatingPoint
     from hedgerow.choose.spec import SelectionSpec
     from hedgerow.score_files import Block
@@ -89,7 +88,7 @@ def silence(
     spec: SelectionSpec, examples: CalibrationSet, blocks: Callable[[], Iterable[Block]]
 ) -> Silence | None:
     """Return why nearly every answer is the root, if the target is one that the root always meets."""
-    if spec.target is None or not spec.from_root or examples.events is None:
+    if spec.target is None or not spec.from_root:
         return None
     found, tried = [], 1
     for requests in _requests(spec):
@@ -105,22 +104,18 @@ def silence(
 
 def _reason(spec: SelectionSpec, examples: CalibrationSet) -> Silence:
     """Return which answers are wrong first, without proposals."""
-    events, target = examples.events, spec.target
-    assert events is not None  # noqa: S101
-    assert target is not None  # noqa: S101
+    events, target = examples.events, spec.aim
     losses, _ = spec.losses(np.repeat(events.label, events.count).astype(np.int64), events.node.astype(np.int64))
-    meant = (
-        np.ones(len(spec.hierarchy), dtype=bool) if spec.among is None else among_nodes(spec.hierarchy, spec.among)
-    )
+    meant = among_nodes(spec.hierarchy, spec.among)
     wrong = np.flatnonzero((losses > 0) & meant[events.node])
     _, first = np.unique(events.example[wrong], return_index=True)  # events of an example have decreasing scores
     wrong = wrong[first]
     answered = needed = 0
     if spec.among is not None:  # no walk begins at a lower threshold
         lowest = float(starting_thresholds(target.alpha, examples.scale)[-1])
-        clusters = clusters_of(spec, examples)
+        clusters = examples.counted(spec)
         answered = len(np.unique(clusters.member[meant[events.answers_above(lowest)]]))
-        needed = promise_of(spec, clusters).needed
+        needed = spec.promise(clusters).needed
     elif len(wrong):
         allowed = min(int(target.alpha * len(examples)), len(wrong) - 1)
         lowest = float(-np.partition(-events.score[wrong], allowed)[allowed])
@@ -141,8 +136,7 @@ def _reason(spec: SelectionSpec, examples: CalibrationSet) -> Silence:
 
 def _requests(spec: SelectionSpec) -> Iterator[Iterator[tuple[tuple[str, ...], SelectionSpec]]]:
     """Yield requests that might give answers; of each kind, the first that does is proposed."""
-    target = spec.target
-    assert target is not None  # noqa: S101
+    target = spec.aim
     asked = f"{target.name}={float(target.level):g}"
     same = not spec.is_shifted  # weights and shares are for one promise about all examples
     if same and spec.among is None and target.is_binary and spec.rule != "expected-information":
@@ -179,7 +173,7 @@ def _guarantee(spec: SelectionSpec) -> tuple[str, ...]:
 
 
 def _pac(spec: SelectionSpec) -> str:
-    return "pac" if spec.guarantee == "conformal" else spec.guarantee
+    return spec.guarantee if GUARANTEES[spec.guarantee].covers_answers else "pac"
 
 
 def _tried(
@@ -196,7 +190,7 @@ def _tried(
         else:
             point = choose(spec, examples)
             answers = answers_of(point, examples)
-    except (CannotPromiseError, HedgerowError):
+    except HedgerowError:
         return None
     below = answers > 0
     if below.mean() <= 1 - MOSTLY_ROOT:
@@ -207,27 +201,15 @@ def _tried(
 
 
 def _with_ranks(spec: SelectionSpec, examples: CalibrationSet, blocks: Iterable[Block]) -> CalibrationSet:
-    """Return the examples with the largest likelihood of a wrong node of each rank."""
-    ranks = Ranks.of(spec.hierarchy)
-    parts = [
-        {
-            (rank, settings): largest_wrong(
-                block.likelihoods, block.labels, ranks.nodes(rank), settings,
-                Candidates.of(block.likelihoods.hierarchy, spec.settings),
-            )
-            for rank, settings in spec.ranks
-        }
-        for block in blocks
-        if block.labels is not None
-    ]  # fmt: skip
-    return replace(examples, wrong_at={key: np.concatenate([part[key] for part in parts]) for key in spec.ranks})
+    """Return the examples with what levels per rank need to know of them."""
+    parts = [of_block(spec, block).wrong_at for block in blocks]
+    return replace(examples, wrong_at={name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 
 
 def answers_of(point: OperatingPoint, examples: CalibrationSet) -> Indices:
     """Return the answers of a point to examples whose events are known."""
-    assert examples.events is not None  # noqa: S101
-    names = examples.groups if point.by == "group" else examples.clades
     if point.weight_steps:
         tau = point.thresholds_of_weights(examples.weights, len(examples))
-        return examples.events.answers_above(tau).astype(np.int64)
-    return examples.events.answers_above(point.thresholds_of(names, len(examples))).astype(np.int64)
+    else:
+        tau = point.thresholds_of(examples.names(point.by), len(examples))
+    return examples.events.answers_above(tau).astype(np.int64)

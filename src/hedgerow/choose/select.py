@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Unpack, final
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from hedgerow.choose.families import FAMILIES, largest_wrong
+from hedgerow.choose.calibration import CalibrationSet, gather
 from hedgerow.choose.guarantees import GUARANTEES
-from hedgerow.choose.point import OperatingPoint, checked_weights, clades_of
+from hedgerow.choose.point import OperatingPoint
+from hedgerow.choose.ranks import RANKS
 from hedgerow.choose.shift import Strata, shares_like
 from hedgerow.choose.spec import SelectionSpec
-from hedgerow.choose.thresholds import effective_number, pools_of, thresholds_of, weight_steps
-from hedgerow.choose.tips import BINS, bins_of, mean_of_each, tip_likelihoods
+from hedgerow.choose.thresholds import thresholds_of
+from hedgerow.choose.tips import BINS, bins_of, mean_of_each
 from hedgerow.errors import ParameterError, ScoreError, argument, some
-from hedgerow.infer import Candidates
-from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Treatment
-from hedgerow.measure import Events, Ranks, check_filled, example_blocks, labels_at_the_root, repeated_ids
-from hedgerow.score_files import Block, Progress, Scores, silent
-from hedgerow.tree import Hierarchy, Indices, SettingKeywords, Settings
+from hedgerow.likelihood import AnyLikelihoods, Likelihoods
+from hedgerow.measure import example_blocks, labels_at_the_root, repeated_ids
+from hedgerow.score_files import Progress, Scores, silent
+from hedgerow.tree import Hierarchy, SettingKeywords, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from fractions import Fraction
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from hedgerow.likelihood import Scale
-
-    Texts = NDArray[np.object_]
+    from hedgerow.score_files import Block
 
 
 def select(
@@ -102,12 +101,11 @@ def select(
         True: those of the score file. The promise is then for an example of a new cluster.
     weights
         For new data that differ from these: how likely each example is among new data, relative to these;
-        True: those
-        of the score file. The new example's own weight counts too: ``point.predict(q, weights=w)``.
+        True: those of the score file. The new example's own weight counts too: ``point.predict(q, weights=w)``.
     expect
         For new data with other shares of classes: the shares there, in any unit, by the name of a class or
-        clade. The
-        examples of each class must be like those of that class there. Classes that are not listed do not occur.
+        clade. The examples of each class must be like those of that class there. Classes that are not listed do
+        not occur.
     like
         New scores without labels, a score file or likelihoods, from which these shares are estimated.
     unit, largest_cluster
@@ -180,12 +178,11 @@ def expecting(
     spec: SelectionSpec, examples: CalibrationSet, blocks: Iterable[Block], like: Any, scale: Scale | None = None
 ) -> SelectionSpec:
     """Return a request that expects the shares of classes in new scores, estimated with the calibration blocks."""
-    assert spec.target is not None  # noqa: S101
     new = (block.likelihoods for block in like) if isinstance(like, Scores) else [like]
     found = (Likelihoods.of(spec.hierarchy, q, scale) for q in new)
     checked = (_alike(examples, q) for q in found)
     shares = shares_like(
-        spec.hierarchy, examples.labels, (block.likelihoods for block in blocks), checked, spec.target.alpha
+        spec.hierarchy, examples.labels, (block.likelihoods for block in blocks), checked, spec.aim.alpha
     )
     return replace(spec, expect=Strata.of(spec.hierarchy, shares), estimated=True)
 
@@ -201,7 +198,7 @@ def _alike(examples: CalibrationSet, q: AnyLikelihoods) -> AnyLikelihoods:
 def choose(spec: SelectionSpec, examples: CalibrationSet) -> OperatingPoint:
     """Choose a point with a calibration set."""
     doubts = _doubts(spec, examples)
-    thresholds, notes = thresholds_of(spec, examples)
+    found = thresholds_of(spec, examples)
     target, tree = spec.target, spec.hierarchy
     from importlib import metadata  # takes a while, and few need it
 
@@ -211,53 +208,29 @@ def choose(spec: SelectionSpec, examples: CalibrationSet) -> OperatingPoint:
         overclassification=_floats(spec.overclassification),
         guarantee=spec.guarantee,
         delta=float(spec.delta) if GUARANTEES[spec.guarantee].uses_delta else None,
-        rule="ranks" if target is None else spec.rule,
+        rule=RANKS if target is None else spec.rule,
         by=spec.by,
-        thresholds=thresholds,
+        thresholds=found.thresholds,
         scale=examples.scale,
         among=spec.among,
         largest_cluster=spec.largest_cluster,
-        weight_steps=weight_steps(spec, examples),
+        weight_steps=found.weight_steps,
         expect=() if spec.expect is None else spec.expect.described,
         estimated=spec.estimated,
         at_most=target is not None and not target.higher_is_better,
         root_is_safe=spec.from_root,
         clade_depth=spec.clade_depth,
-        pools=_pools(spec, examples),
+        pools=found.pools,
         settings=spec.settings,
         **vars(examples.treatment),
         examples=len(examples),
-        calibrated_on=_calibrated_on(spec, examples),
+        calibrated_on=found.calibrated_on,
         tip_counts=_tip_counts(spec, examples),
-        clusters=None if examples.clusters is None else len(set(examples.clusters.tolist())),
-        notes=(*doubts, *notes),
+        clusters=None if examples.clusters is None else examples.counted(spec).number,
+        notes=(*doubts, *found.notes),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         version=metadata.version("hedgerow"),
     )
-
-
-def _calibrated_on(spec: SelectionSpec, examples: CalibrationSet) -> dict[str, tuple[int, int]]:
-    """Return how many units and examples each promise is made with."""
-
-    def numbers(rows: NDArray[Any] | slice) -> tuple[int, int]:
-        size = len(examples.labels[rows])
-        return (size if examples.clusters is None else len(set(examples.clusters[rows].tolist()))), size
-
-    if spec.target is None:
-        ranks, labels = Ranks.of(spec.hierarchy), examples.labels
-        found = {rank: numbers(slice(None)) for rank in spec.per_rank}
-        for rank in spec.overclassification:
-            unknown = (ranks.at(rank)[labels] < 0) & ranks.above(rank)[labels]
-            found[f"unknown {rank}"] = numbers(unknown)
-        return found
-    names = {"clade": examples.clades, "group": examples.groups}.get(spec.by)
-    if names is None:
-        units, size = numbers(slice(None))
-        return {"": (effective_number(spec, examples) if spec.is_shifted else units, size)}
-    found = {}
-    for pool in pools_of(spec, examples, names):
-        found |= dict.fromkeys(pool, numbers(np.isin(names.astype(str), pool)))
-    return found
 
 
 def _tip_counts(spec: SelectionSpec, examples: CalibrationSet) -> tuple[int, ...]:
@@ -337,149 +310,5 @@ def _check_largest(spec: SelectionSpec, examples: CalibrationSet) -> None:
         )
 
 
-def _pools(spec: SelectionSpec, examples: CalibrationSet) -> tuple[tuple[str, ...], ...]:
-    """Return the groups or clades that share a threshold with others."""
-    names = {"clade": examples.clades, "group": examples.groups}.get(spec.by)
-    if names is None or spec.pool_small is None:
-        return ()
-    return tuple(pool for pool in pools_of(spec, examples, names) if len(pool) > 1)
-
-
 def _floats(shares: Mapping[str, Fraction]) -> dict[str, float]:
     return {name: float(share) for name, share in shares.items()}
-
-
-# Calibration examples, read block by block -----------------------------------------------------------------------
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class CalibrationSet:
-    """What choosing a point needs of examples with labels."""
-
-    hierarchy: Hierarchy
-    labels: Indices
-    scale: Scale
-    treatment: Treatment = field(default_factory=Treatment)
-    events: Events | None = None
-    """Where their answers change in a family of rules."""
-    wrong_at: Mapping[tuple[str, Settings], NDArray[np.float64]] = field(default_factory=dict)
-    """The largest likelihood of a wrong node of each rank."""
-    ids: Texts | None = None
-    groups: Texts | None = None
-    clusters: Texts | None = None
-    clades: Texts | None = None
-    weights: NDArray[np.float64] | None = None
-    tips: NDArray[np.float64] | None = None
-    """The likelihood of the most likely tip of each."""
-    unused_clusters: bool = False
-    """Whether clusters are known but not used."""
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-
-def gather(
-    spec: SelectionSpec,
-    scores: Any,
-    labels: ArrayLike | None,
-    *,
-    classes: ArrayLike | None = None,
-    groups: ArrayLike | bool | None = None,
-    clusters: ArrayLike | bool | None = None,
-    weights: ArrayLike | bool | None = None,
-    scale: Scale | None = None,
-    progress: Progress = silent,
-) -> CalibrationSet:
-    """Read what choosing a point needs; the other parameters are those of `select`."""
-    parts = []
-    with progress("Reading scores", getattr(scores, "rows", None)) as advance:
-        for block in example_blocks(spec.hierarchy, scores, labels, classes, None, scale):
-            parts.append(_of_block(spec, block))
-            advance(len(block))
-    count = sum(map(len, parts))
-    if not count:
-        raise ScoreError("There are no examples to choose a point with.")
-    if len({(part.scale, part.treatment) for part in parts}) > 1:
-        raise ScoreError("All examples must be on the same scale, with the same temperature, prior and pooling.")
-    ids = [part.ids for part in parts if part.ids is not None]
-    clades = [part.clades for part in parts if part.clades is not None]
-    return CalibrationSet(
-        spec.hierarchy,
-        np.concatenate([part.labels for part in parts]),
-        parts[0].scale,
-        parts[0].treatment,
-        events=None if spec.ranks else Events.join(part.events for part in parts if part.events is not None),
-        wrong_at={key: np.concatenate([part.wrong_at[key] for part in parts]) for key in spec.ranks},
-        ids=np.concatenate(ids) if ids else None,
-        groups=_texts("groups", groups, [part.groups for part in parts], count),
-        clusters=_texts("clusters", clusters, [part.clusters for part in parts], count),
-        clades=np.concatenate(clades) if clades else None,
-        weights=_weights(weights, [part.weights for part in parts], count),
-        tips=np.concatenate([part.tips for part in parts if part.tips is not None]),
-        unused_clusters=clusters is None and all(part.clusters is not None for part in parts),
-    )
-
-
-def _of_block(spec: SelectionSpec, block: Block) -> CalibrationSet:
-    """Return the examples of a block, with all groups and clusters that it has."""
-    if block.labels is None:
-        raise ScoreError("Choosing a point needs labels; these blocks have none.")
-    q, labels, ranks = block.likelihoods, block.labels, Ranks.of(spec.hierarchy)
-    candidates = Candidates.of(q.hierarchy, spec.settings)
-    return CalibrationSet(
-        spec.hierarchy,
-        labels,
-        block.scale,
-        q.treatment,
-        events=None if spec.ranks else FAMILIES[spec.rule].events(q, labels, candidates),
-        wrong_at={
-            (rank, settings): largest_wrong(q, labels, ranks.nodes(rank), settings, candidates)
-            for rank, settings in spec.ranks
-        },
-        ids=block.ids,
-        groups=block.groups,
-        clusters=block.clusters,
-        weights=block.weights,
-        tips=tip_likelihoods(q, candidates),
-        clades=None if spec.clade_depth is None else clades_of(q, spec.clade_depth, candidates),
-    )
-
-
-def _weights(
-    given: ArrayLike | bool | None, read: list[NDArray[np.float64] | None], examples: int
-) -> NDArray[np.float64] | None:
-    """Return the weights, given as an array or read from a file; None if they are not wanted."""
-    if given is None or given is False:
-        return None
-    if given is True:
-        there = [values for values in read if values is not None]
-        if len(there) < len(read):
-            column = argument("weight_column", "COLUMN", python="ScoreReading(weight_column=...)")
-            raise ParameterError(f"These scores have no weights of examples: name the column with {column}.")
-        given = np.concatenate(there)
-    weights = checked_weights(given, examples)
-    if not weights.any():
-        raise ScoreError("All weights are 0. Give the examples that are like new ones a weight above 0.")
-    return weights
-
-
-def _texts(name: str, given: ArrayLike | bool | None, read: list[Texts | None], examples: int) -> Texts | None:
-    """Return groups or clusters as text, given as an array or read from a file; None if they are not wanted."""
-    if given is None or given is False:
-        return None
-    if given is True:
-        there = [values for values in read if values is not None]
-        if len(there) < len(read):
-            raise ParameterError(
-                f"These scores have no {name} of examples: name the column with "
-                f"{argument(name, 'COLUMN', python=f'ScoreReading({name[:-1]}_column=...)')}, or give one entry "
-                f"for each example."
-            )
-        given = np.concatenate(there)
-    values = np.asarray(given)
-    if values.shape != (examples,):
-        raise ScoreError(f"{name} needs one entry per example, {examples:,}; got shape {values.shape}.")
-    listed = values.tolist()
-    check_filled(name, listed)
-    return np.array([str(value) for value in listed], dtype=object)

@@ -109,7 +109,7 @@ class Strata:
 def _share(name: str, given: Any) -> Fraction:
     try:
         share = exactly(given)
-    except (ValueError, OverflowError):
+    except (ValueError, ZeroDivisionError):
         share = Fraction(-1)
     if share < 0:
         raise ScoreError(f"The expected share of {name!r} must be a number from 0 on, not {given!s}.")
@@ -129,12 +129,20 @@ class Weighing:
     """What all losses may add up to; with weights, for a new example of weight 0."""
     notes: tuple[str, ...] = ()
 
+    @property
+    def effective_number(self) -> int:
+        """The number of equal examples that would say as much as these do."""
+        share = (self.times / self.parts).astype(np.float64) / self.divisor
+        squares = float(np.sum(share**2))
+        return int(np.sum(share) ** 2 / squares) if squares else 0
+
     @classmethod
     def by_weights(cls, weights: NDArray[np.float64], alpha: Fraction) -> Weighing:
-        """Let each example count by its weight: Σ w l + w <= α (Σ w + w)."""
-        ratios = [value.as_integer_ratio() for value in weights.tolist()]
-        parts = max(below for _, below in ratios)  # all are powers of two
-        times = np.array([above * (parts // below) for above, below in ratios], dtype=object)
+        """Let each example count by its weight, the decimal that was given: Σ w l + w <= α (Σ w + w)."""
+        distinct, place = np.unique(weights, return_inverse=True)
+        exact = [exactly(weight) for weight in distinct.tolist()]
+        parts = math.lcm(*(weight.denominator for weight in exact))
+        times = np.array([int(weight * parts) for weight in exact], dtype=object)[place]
         budget = alpha * Fraction(int(times.sum()), parts)
         return cls(times, parts, np.ones(len(weights), dtype=np.int64), budget)
 
@@ -162,9 +170,8 @@ class Weighing:
         if absent:
             share = sum(each.share for each in absent)
             notes.append(
-                f"Of {some(each.classes[0] for each in absent)}, {100 * share:.3g} % of what is expected, "
-                f"there are no "
-                f"examples: they count as always wrong."
+                f"Of {some(each.classes[0] for each in absent)}, {100 * share:.3g} % of what is expected, there "
+                f"are no examples: they count as always wrong."
             )
         return cls(parts[member], total, np.append(size, 0)[member] + 1, budget, tuple(notes))
 
@@ -202,19 +209,15 @@ def shares_like(
         raise ScoreError("The new scores say nothing about any leaf, so no shares can be estimated.")
     source = np.bincount(member[member >= 0], minlength=len(pools)).astype(np.float64)
     source /= source.sum()
-    factor = _factors_for(here, source)
-    there = there * factor
+    there = there * _factors_for(here, source)
     share = source.copy()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for _ in range(_MOST_ROUNDS):
-            ratio = np.where(source > 0, share / source, 0.0)
-            weighed = there * ratio
-            total = weighed.sum(axis=1, keepdims=True)
-            after = (weighed / np.where(total > 0, total, 1.0)).mean(axis=0)
-            moved = float(np.abs(after - share).max())
-            share = after / after.sum()
-            if moved < _ENOUGH:
-                break
+    for _ in range(_MOST_ROUNDS):
+        before, share = (
+            share,
+            _mean_share(there, np.divide(share, source, out=np.zeros_like(share), where=source > 0)),
+        )
+        if np.abs(share - before).max() < _ENOUGH:
+            break
     return {pool: round(float(part), _DIGITS) for pool, part in zip(pools, share.tolist(), strict=True)}
 
 
@@ -243,10 +246,15 @@ def _factors_for(p: NDArray[np.float64], share: NDArray[np.float64]) -> NDArray[
     """Return the factors after which the mean probabilities are some shares."""
     factor = np.ones(len(share))
     for _ in range(_MOST_ROUNDS):
-        weighed = p * factor
-        total = weighed.sum(axis=1, keepdims=True)
-        mean = (weighed / np.where(total > 0, total, 1.0)).mean(axis=0)
+        mean = _mean_share(p, factor)
         if np.abs(mean - share).max() < _ENOUGH:
             break
-        factor = np.where(mean > 0, factor * share / np.where(mean > 0, mean, 1.0), 0.0)
+        factor *= np.divide(share, mean, out=np.zeros_like(share), where=mean > 0)
     return factor
+
+
+def _mean_share(p: NDArray[np.float64], factor: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean probabilities once each has been multiplied by a factor and divided by their sum."""
+    weighed = p * factor
+    total = weighed.sum(axis=1, keepdims=True)
+    return np.asarray((weighed / np.where(total > 0, total, 1.0)).mean(axis=0))

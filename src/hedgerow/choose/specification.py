@@ -11,7 +11,8 @@ import msgspec
 
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES
-from hedgerow.choose.point import FORMAT, RANKS, VERSION, OperatingPoint, PointFile
+from hedgerow.choose.point import FORMAT, VERSION, OperatingPoint, PointFile
+from hedgerow.choose.ranks import RANKS
 from hedgerow.tree import BelowLabel, InformationKind, SavedTree, Settings, SingleChild
 
 _ABOUT = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from hedgerow.choose.calibration import as_texts
 from hedgerow.choose.tips import tip_likelihoods
 from hedgerow.errors import FileError, ScoreError, UnknownNameError, closest, some
 from hedgerow.files import open_table, reading
@@ -70,16 +71,22 @@ class Watched:
         return cls(
             answers,
             tip_likelihoods(likelihoods, Candidates.of(tree, point.settings)),
-            _texts("groups", point.clades_of(likelihoods) if point.by == "clade" else groups, count),
-            _texts("clusters", clusters, count),
-            _texts("ids", ids, count),
+            as_texts("groups", point.clades_of(likelihoods) if point.by == "clade" else groups, count),
+            as_texts("clusters", clusters, count),
+            as_texts("ids", ids, count),
         )
 
     @classmethod
     def read(
-        cls, point: OperatingPoint, path: str | os.PathLike[str], labels: str | os.PathLike[str] | None = None
+        cls,
+        point: OperatingPoint,
+        path: str | os.PathLike[str],
+        labels: str | os.PathLike[str] | None = None,
+        read_as: ScoreReading | None = None,
     ) -> tuple[Watched, Indices | None]:
         """Read answers that `hedgerow predict --point` wrote; with a file of labels, those that have one.
+
+        `read_as` says how the file of labels is read.
 
         Returns
         -------
@@ -108,7 +115,7 @@ class Watched:
             return found, None
         if found.ids is None:
             raise ScoreError(f"{shown} has no column 'id', by which labels could be joined.")
-        file = LabelFile(labels, tree, ScoreReading())
+        file = LabelFile(labels, tree, read_as or ScoreReading())
         place = file.find(found.ids)
         assert file.nodes is not None  # noqa: S101
         there = np.flatnonzero((place >= 0) & (file.nodes[place] > MISSING))
@@ -125,8 +132,7 @@ def _nodes(tree: Hierarchy, names: Texts, path: str) -> Indices:
     if unknown:
         raise UnknownNameError(
             f"{path}: the answer {some(unknown)} is not in the tree of the point.{closest(unknown[:3], tree)} "
-            f"Give the "
-            f"point with which these answers were made."
+            f"Give the point with which these answers were made."
         )
     return tree.indices(names)
 
@@ -136,12 +142,3 @@ def _numbers(texts: Texts, path: str) -> Floats:
         return texts.astype(np.float64)
     except ValueError as error:
         raise FileError(f"{path}: the column {TIP!r} must hold numbers: {error}.") from None
-
-
-def _texts(name: str, given: ArrayLike | None, examples: int) -> Texts | None:
-    if given is None:
-        return None
-    values = np.array([str(value) for value in np.asarray(given).ravel().tolist()], dtype=object)
-    if len(values) != examples:
-        raise ScoreError(f"{name} needs one entry per example, {examples:,}; got {len(values):,}.")
-    return values

@@ -27,18 +27,10 @@ _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _PLAIN = {"▲": "+", "▼": "-", "≈": "~", "–": "-", "…": ".", "│": "|", "├": "|", "└": "`", "─": "-"}
 
 _VERBS = (
-    "doctor",
-    "tree",
-    "evaluate",
-    "compare",
-    "select",
-    "predict",
-    "monitor",
-    "export",
-    "report",
-    "merge",
-    "train",
-    "study",
+    *("doctor", "tree"),
+    *("evaluate", "compare", "report", "merge"),
+    *("select", "predict", "monitor", "export"),
+    *("train", "study"),
 )
 
 
@@ -73,8 +65,14 @@ app = typer.Typer(
     name="hedgerow",
     cls=_Verbs,
     help="Answers from a tree of classes: as specific as possible, as sure as required.",
-    epilog="To try it without data of your own:\n\nhedgerow train glyphs-quick -o runs/quick\n\n"
-    "hedgerow evaluate runs/quick\n\nhedgerow predict runs/quick --tau 0.9 -o answers.csv",
+    epilog="With scores.csv, which has a column for each class and one called label, and tree.csv, with lines of "
+    "parent,child:\n\n"
+    "hedgerow evaluate scores.csv --tree tree.csv\n\n"
+    "hedgerow select scores.csv --tree tree.csv --target correct=0.9 -o point.json\n\n"
+    "hedgerow predict scores.csv --point point.json -o answers.csv\n\n"
+    "Without data of your own:\n\n"
+    "hedgerow train glyphs-quick -o runs/quick\n\n"
+    "hedgerow evaluate runs/quick",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

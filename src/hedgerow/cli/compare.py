@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from rich.console import Console
 
-from hedgerow.cli.app import app
 from hedgerow.cli.options import (
+    MEASURE,
     FigureOption,
     GivenSettings,
     JsonOption,
@@ -18,9 +18,9 @@ from hedgerow.cli.options import (
     SchedulerOption,
     TableOption,
     WorkersOption,
-    grouped_options,
     option,
     positional,
+    verb,
 )
 from hedgerow.cli.outputs import bar, check_outputs, drawing, named_metrics, save_tables
 from hedgerow.cli.score_input import FileReading, connected, end_with_failures, is_many
@@ -34,11 +34,12 @@ class Against(StrEnum):
     best = "best"
 
 
-@app.command(
-    epilog="Examples:\n\nhedgerow compare results/model-a results/model-b --figure curves.pdf\n\n"
-    "hedgerow compare a.npz b.npz c.npz --tree tree.csv --against best"
+@verb(
+    "hedgerow compare results/model-a results/model-b --figure curves.pdf",
+    "hedgerow compare a.npz b.npz c.npz --tree tree.csv --against best",
+    panel=MEASURE,
+    first=("tree", "format", "figure", "table"),
 )
-@grouped_options()
 def compare(
     given: FileReading,
     settings: GivenSettings,

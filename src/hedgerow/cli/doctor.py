@@ -8,24 +8,23 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from hedgerow.cli.app import app
-from hedgerow.cli.options import JsonOption, grouped_options, option, positional
+from hedgerow.cli.options import TREES, JsonOption, option, positional, verb
 from hedgerow.cli.outputs import check_outputs
 from hedgerow.files import write_json
 from hedgerow.score_files import ScoreReading
 from hedgerow.tree import TreeReading
 
 
-@app.command(
-    epilog="Examples:\n\nhedgerow doctor tree.csv\n\n"
-    "hedgerow doctor lineages.csv --tree-format lineages --labels labels.csv\n\n"
-    "hedgerow doctor tree.csv --scores model.npz --json findings.json"
-)
-@grouped_options(
+@verb(
+    "hedgerow doctor tree.csv",
+    "hedgerow doctor lineages.csv --tree-format lineages --labels labels.csv",
+    "hedgerow doctor tree.csv --scores model.npz --json findings.json",
+    panel=TREES,
+    first=("scores", "labels_file", "format", "json_file"),
     without=(
         *("logits", "renormalise", "only", "group_column", "cluster_column"),
         *("event_column", "pool", "prior", "trained_prior", "weight_column"),
-    )
+    ),
 )
 def doctor(
     reading: ScoreReading,

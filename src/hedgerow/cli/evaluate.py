@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from hedgerow.cli.app import app
 from hedgerow.cli.options import (
+    MEASURE,
     BootstrapOption,
     EvaluationOption,
     FigureOption,
@@ -22,8 +22,8 @@ from hedgerow.cli.options import (
     RulesOption,
     TableOption,
     TemperatureOption,
-    grouped_options,
     option,
+    verb,
 )
 from hedgerow.cli.outputs import (
     bar,
@@ -43,15 +43,16 @@ if TYPE_CHECKING:
     from hedgerow.measure import Evaluation
 
 
-@app.command(
-    epilog="Examples:\n\nhedgerow evaluate scores.npz --tree tree.csv\n\n"
-    "hedgerow evaluate sintax.txt --tree tree.csv --labels labels.csv --json e.json\n\n"
-    "hedgerow evaluate scores.csv --tree tree.csv --logits -o results/model-a\n\n"
-    "hedgerow evaluate scores.parquet --tree tree.csv --bootstrap 1000\n\n"
-    "hedgerow evaluate 'scores/*.npz' --tree tree.csv --workers 2 -o results/all\n\n"
-    "hedgerow evaluate runs/quick"
+@verb(
+    "hedgerow evaluate scores.npz --tree tree.csv",
+    "hedgerow evaluate sintax.txt --tree tree.csv --labels labels.csv --json e.json",
+    "hedgerow evaluate scores.csv --tree tree.csv --logits -o results/model-a",
+    "hedgerow evaluate scores.parquet --tree tree.csv --bootstrap 1000",
+    "hedgerow evaluate 'scores/*.npz' --tree tree.csv --workers 2 -o results/all",
+    "hedgerow evaluate runs/quick",
+    panel=MEASURE,
+    first=("tree", "format", "labels_file", "output"),
 )
-@grouped_options()
 def evaluate(
     given: ScoreInput,
     settings: GivenSettings,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from hedgerow.cli.app import app
-from hedgerow.cli.options import RUNS, option, positional
+from hedgerow.cli.options import ANSWER, RUNS, option, positional, verb
 from hedgerow.cli.outputs import check_outputs
 from hedgerow.cli.score_input import is_run
 from hedgerow.errors import ParameterError, options
@@ -18,10 +17,12 @@ if TYPE_CHECKING:
     from hedgerow.choose import OperatingPoint
 
 
-@app.command(
-    epilog="Examples:\n\nhedgerow export point.json -o app/\n\n"
-    "hedgerow export point.json -o tail.onnx\n\n"
-    "hedgerow export runs/quick --point point.json -o model.onnx"
+@verb(
+    "hedgerow export point.json -o app/",
+    "hedgerow export point.json -o tail.onnx",
+    "hedgerow export runs/quick --point point.json -o model.onnx",
+    panel=ANSWER,
+    first=("output", "point", "logits", "nodes"),
 )
 def export(
     source: Annotated[

@@ -8,8 +8,8 @@ from typing import Annotated
 
 from rich.console import Console
 
-from hedgerow.cli.app import app
 from hedgerow.cli.options import (
+    MEASURE,
     BootstrapOption,
     EvaluationOption,
     FigureOption,
@@ -17,15 +17,18 @@ from hedgerow.cli.options import (
     RulesOption,
     option,
     positional,
+    verb,
 )
 from hedgerow.cli.outputs import bar, check_outputs, drawing, save_evaluation
 from hedgerow.errors import FileError, ParameterError
 from hedgerow.files import is_pattern, write_json
 
 
-@app.command(
-    epilog="Examples:\n\nhedgerow evaluate part-1.npz --tree tree.csv -o results/part-1\n\n"
-    "hedgerow merge 'results/part-*' -o results/all"
+@verb(
+    "hedgerow evaluate part-1.npz --tree tree.csv -o results/part-1",
+    "hedgerow merge 'results/part-*' -o results/all",
+    panel=MEASURE,
+    first=("output", "bootstrap", "figure", "json_file"),
 )
 def merge(
     evaluations: Annotated[

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from hedgerow.cli.app import app
-from hedgerow.cli.options import JsonOption, as_number, option, positional
+from hedgerow.cli.options import ANSWER, JsonOption, as_number, option, positional, verb
 from hedgerow.cli.outputs import check_figure, check_outputs
 from hedgerow.files import write_json
+from hedgerow.score_files import ScoreReading
 
+_OF_LABELS = ("label_column", "id_column", "drop_label", "outside", "delimiter")
 ALARM = 3
 """Exit status if there is an alarm."""
 
 
-@app.command(
-    epilog="Examples:\n\nhedgerow monitor point.json answers.csv --state state.json\n\n"
+@verb(
+    "hedgerow monitor point.json answers.csv --state state.json",
     "hedgerow monitor point.json answers.csv --labels new.csv --state state.json",
+    panel=ANSWER,
+    first=("labels", "state", "figure", "json_file"),
+    without=[each.name for each in fields(ScoreReading) if each.name not in _OF_LABELS],
 )
 def monitor(
+    reading: ScoreReading,
     *,
     point: Annotated[Path, positional("POINT", "The point that hedgerow select wrote.")],
     answers: Annotated[Path, positional("ANSWERS", "A table that hedgerow predict --point wrote.")],
@@ -53,7 +59,7 @@ def monitor(
         check_figure(figure)
     chosen = OperatingPoint.load(point)
     watching = Monitor.at(state, chosen, as_number("delta", delta))
-    watching.watch(*Watched.read(chosen, answers, labels))
+    watching.watch(*Watched.read(chosen, answers, labels, reading))
     if state is not None:
         watching.save(state)
     print_monitor(watching, Console())

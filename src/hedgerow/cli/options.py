@@ -1,4 +1,4 @@
-"""Options that several verbs have, one by one and in groups.
+"""Verbs of the command, and options that several of them have, one by one and in groups.
 
 A group is a dataclass: a verb takes it as one parameter, and gets an option for each field.
 """
@@ -6,14 +6,18 @@ A group is a dataclass: a verb takes it as one parameter, and gets an option for
 from __future__ import annotations
 
 import inspect
+from copy import copy
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, final, get_args, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
+from hedgerow.cli.app import app
 from hedgerow.errors import ParameterError, option_name, options
+from hedgerow.files import is_number
 from hedgerow.infer import RULES
 from hedgerow.score_files import FORMATS, ScoreReading
 from hedgerow.tree import BelowLabel, InformationKind, Settings, SingleChild, TreeReading
@@ -55,8 +59,11 @@ def as_number(name: str, given: str | None) -> float | None:
     try:
         return None if given is None else float(given)
     except ValueError:
-        point = ": write its decimal point as '.'" if "," in str(given) else ""
-        raise ParameterError(f"--{name} must be a number, such as 0.9, not {given!r}{point}.") from None
+        plain = str(given).replace(",", ".").rstrip("% ")
+        remedy = ""
+        if is_number(plain):
+            remedy = f": write {float(plain) / 100:g}" if "%" in str(given) else ": write its decimal point as '.'"
+        raise ParameterError(f"--{name} must be a number, such as 0.9, not {given!r}{remedy}.") from None
 
 
 JsonOption = Annotated[Path | None, option("FILE", "Write the findings to FILE as JSON.", "--json")]
@@ -102,7 +109,7 @@ SchedulerOption = Annotated[
 ]
 
 
-def _about(text: str, choices: Any, default: str) -> dict[str, str]:
+def _choice(text: str, choices: Any, default: str) -> dict[str, str]:
     return {"help": text, "metavar": "|".join(get_args(choices)), "shown": default}
 
 
@@ -118,7 +125,7 @@ class GivenSettings:
     panel: ClassVar[str] = "What counts as specific and as right"
     information: InformationKind | None = field(
         default=None,
-        metadata=_about(
+        metadata=_choice(
             "How to measure specificity: by the leaves a node rules out, in bits, or by its depth.",
             InformationKind,
             "leaves",
@@ -126,7 +133,7 @@ class GivenSettings:
     )
     single_child: SingleChild | None = field(
         default=None,
-        metadata=_about(
+        metadata=_choice(
             "Whether a node with one child is an answer of its own.",
             SingleChild,
             f"skip; answer for {_ANSWERED}",
@@ -134,7 +141,7 @@ class GivenSettings:
     )
     below_label: BelowLabel | None = field(
         default=None,
-        metadata=_about(
+        metadata=_choice(
             "What an answer below its label counts as; 'wrong' for labels that mean \"none of these\".",
             BelowLabel,
             "label",
@@ -156,43 +163,71 @@ class GivenSettings:
         return options(**self.keywords)
 
 
-PANELS = (None, ScoreReading.panel, TreeReading.panel, GivenSettings.panel, RUNS, PARTS)
-"""The panels of the help, in order; None for that of all other options."""
+TREES, MEASURE = "Look at a tree", "Measure models"
+ANSWER, TRAIN = "Answer with a promise", "Train models"
+"""The panels of the verbs."""
+
+PROMISES, MORE = "What is promised", "More options"
+PANELS = (None, PROMISES, MORE, ScoreReading.panel, TreeReading.panel, GivenSettings.panel, RUNS, PARTS)
+"""The panels of the help, in order; None for the first one."""
 
 
-def grouped_options(*, without: Sequence[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a verb the options of its parameters that are dataclasses; a field may be a dataclass itself.
+def verb(
+    *examples: str, panel: str, first: Sequence[str], without: Sequence[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add a function to the command, with the options of its parameters that are dataclasses.
 
-    A field is an option if its type is annotated with one, or if its metadata hold its `help`; they may also hold
-    a `metavar` and the default that is `shown`.
+    A field of a dataclass is an option if its type is annotated with one, or if its metadata hold its `help`; they
+    may also hold a `metavar` and the default that is `shown`. It may be a dataclass itself.
 
     Parameters
     ----------
+    examples
+        Command lines for the end of its help.
+    panel
+        Where it stands in the help of the command.
+    first
+        The parameters that most people need, at most four: they come first in its help.
     without
-        Fields that the verb does not take as options.
+        Fields that it does not take as options.
     """
 
-    def decorate(verb: Callable[..., None]) -> Callable[..., None]:
-        hints = get_type_hints(verb, include_extras=True)
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(function, include_extras=True)
         groups = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
         parameters: list[inspect.Parameter] = []
-        for name, given in inspect.signature(verb).parameters.items():
+        for name, given in inspect.signature(function).parameters.items():
             if name in groups:
                 parameters += _parameters(groups[name], without)
             else:
                 parameters.append(given.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name]))
-        parameters.sort(key=lambda parameter: PANELS.index(parameter.annotation.__metadata__[0].rich_help_panel))
+        parameters = [_in_panel(parameter, first) for parameter in parameters]
+        place = {name: number for number, name in enumerate(first)}
+        parameters.sort(key=lambda each: (PANELS.index(_about(each).rich_help_panel), place.get(each.name, -1)))
 
-        @wraps(verb)
+        @wraps(function)
         def command(**given: Any) -> None:
             made = {name: _made(group, given) for name, group in groups.items()}
-            verb(**given, **made)
+            function(**given, **made)
 
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        return command
+        epilog = "\n\n".join(["Examples:", *examples])
+        return app.command(rich_help_panel=panel, epilog=epilog)(command)
 
     return decorate
+
+
+def _about(parameter: inspect.Parameter) -> Any:
+    return parameter.annotation.__metadata__[0]
+
+
+def _in_panel(parameter: inspect.Parameter, first: Sequence[str]) -> inspect.Parameter:
+    """Return an option in its panel of the help."""
+    about = copy(_about(parameter))
+    if isinstance(about, OptionInfo):
+        about.rich_help_panel = None if parameter.name in first else about.rich_help_panel or MORE
+    return parameter.replace(annotation=Annotated[parameter.annotation.__origin__, about])
 
 
 def _parameters(group: Any, without: Sequence[str]) -> Iterator[inspect.Parameter]:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.console import Console
 
-from hedgerow.cli.app import app
-from hedgerow.cli.options import GivenSettings, JsonOption, TemperatureOption, as_number, grouped_options, option
+from hedgerow.cli.options import ANSWER, GivenSettings, JsonOption, TemperatureOption, as_number, option, verb
 from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.score_input import ScoreInput, connected, end_with_failures, parts_bar, standard_input
 from hedgerow.errors import ParameterError, options
@@ -23,15 +22,17 @@ if TYPE_CHECKING:
     from hedgerow.choose import OperatingPoint
 
 
-@app.command(
-    epilog="Examples:\n\nhedgerow predict scores.npz --tree tree.csv --tau 0.8 -o answers.csv\n\n"
-    "hedgerow predict new.npz --point point.json -o answers.csv\n\n"
-    "hedgerow predict scores.csv --tree tree.csv --rule majority -o answers.parquet\n\n"
-    "hedgerow predict 'scores/*.npz' --tree tree.csv --tau 0.8 -o 'answers/*.csv'\n\n"
-    "hedgerow predict runs/quick --tau 0.8 -o answers.csv\n\n"
+@verb(
+    "hedgerow predict scores.npz --tree tree.csv --tau 0.8 -o answers.csv",
+    "hedgerow predict new.npz --point point.json -o answers.csv",
+    "hedgerow predict scores.csv --tree tree.csv --rule majority -o answers.parquet",
+    "hedgerow predict 'scores/*.npz' --tree tree.csv --tau 0.8 -o 'answers/*.csv'",
+    "hedgerow predict runs/quick --tau 0.8 -o answers.csv",
     "hedgerow predict - --point point.json -o - < new.csv",
+    panel=ANSWER,
+    first=("tree", "tau", "point", "output"),
+    without=("below_label",),
 )
-@grouped_options(without=("below_label",))
 def predict(
     given: ScoreInput,
     settings: GivenSettings,

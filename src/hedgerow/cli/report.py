@@ -8,15 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from hedgerow.cli.app import app
 from hedgerow.cli.options import (
+    MEASURE,
     GivenSettings,
     ImagesOption,
     JsonOption,
     MetricsOption,
-    grouped_options,
     option,
     positional,
+    verb,
 )
 from hedgerow.cli.outputs import bar, check_outputs, check_page, command_line, named_metrics
 from hedgerow.cli.score_input import FileReading, is_run
@@ -24,11 +24,12 @@ from hedgerow.errors import ParameterError
 from hedgerow.files import is_pattern, write_json
 
 
-@app.command(
-    epilog="Examples:\n\nhedgerow report results/model-a results/model-b -o report.html\n\n"
-    "hedgerow report scores.npz --tree tree.csv --images photos -o report.html"
+@verb(
+    "hedgerow report results/model-a results/model-b -o report.html",
+    "hedgerow report scores.npz --tree tree.csv --images photos -o report.html",
+    panel=MEASURE,
+    first=("output", "tree", "format", "point"),
 )
-@grouped_options()
 def report(
     given: FileReading,
     settings: GivenSettings,

@@ -17,8 +17,8 @@ from rich.console import Console
 
 from hedgerow.cli.options import RUNS, SchedulerOption, WorkersOption, as_number, option, positional
 from hedgerow.cli.outputs import after_a_second, bar
-from hedgerow.errors import FileError, ParameterError
-from hedgerow.files import is_number, is_pattern, is_remote, stem
+from hedgerow.errors import HedgerowError, ParameterError
+from hedgerow.files import is_number, is_pattern, is_remote, require_file, stem
 from hedgerow.score_files import (
     FORMATS,
     WIDE,
@@ -169,11 +169,20 @@ class ScoreInput(FileReading):
 
         Without --tree, the tree is the one that is `known`.
         """
+        from hedgerow.measure import MEMBERS
+
         path = Path(self.scores[0])
         if is_run(path):
             return self._open_run(path, labels)
+        if path == Path("-"):
+            raise ParameterError("Only `hedgerow predict` reads standard input: write the scores to a file first.")
+        if all((path / name).exists() for name in MEMBERS):
+            raise ParameterError(
+                f"{path} is an evaluation, which holds no scores: give the scores. `hedgerow compare` and "
+                f"`hedgerow report` read evaluations."
+            )
         if not path.exists():
-            raise FileError(f"{path} does not exist. Give a score file, or the folder of a training run.")
+            require_file(path)
         for name, given in (("trust", self.trust), ("data", self.data)):
             if given:
                 raise ParameterError(f"--{name} is for training runs, and {path} is not one: leave out --{name}.")
@@ -260,10 +269,13 @@ def standard_input(given: ScoreInput) -> Iterator[ScoreInput]:
         return
     with TemporaryDirectory() as folder:
         content = sys.stdin.buffer.read()
-        endings = {b"PK": ".npz", b"PA": ".parquet", b"\x1f\x8b": ".csv.gz"}
+        endings = {b"PK": ".npz", b"PA": ".parquet", b"\x1f\x8b": ".csv.gz", b'{"': ".jsonl"}
         path = Path(folder, f"standard-input{endings.get(content[:2], '.csv')}")
         path.write_bytes(content)
-        yield replace(given, scores=[str(path)])
+        try:
+            yield replace(given, scores=[str(path)])
+        except HedgerowError as error:
+            raise type(error)(str(error).replace(str(path), "standard input")) from None
 
 
 def _first_blocks(scores: Scores) -> Iterator[Block]:

@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, final
 
 import typer
 from rich.console import Console
 
 from hedgerow.choose import FAMILIES, GUARANTEES
-from hedgerow.cli.app import app
-from hedgerow.cli.options import GivenSettings, JsonOption, TemperatureOption, as_number, grouped_options, option
+from hedgerow.cli.options import (
+    ANSWER,
+    PROMISES,
+    GivenSettings,
+    JsonOption,
+    TemperatureOption,
+    as_number,
+    option,
+    verb,
+)
 from hedgerow.cli.outputs import bar, check_outputs
 from hedgerow.cli.score_input import ScoreInput, is_run
-from hedgerow.errors import FileError, ParameterError, options
-from hedgerow.files import column_texts, is_number, is_remote, open_table, stem, write_json
+from hedgerow.errors import ParameterError, options
+from hedgerow.files import is_number, is_remote, stem, write_json
 from hedgerow.score_files import read_shares
 
+if TYPE_CHECKING:
+    from hedgerow.choose import SelectionSpec
+    from hedgerow.score_files import ScoreReading, Scores
+    from hedgerow.tree import Settings
 
-@app.command(
-    epilog="Examples:\n\nhedgerow select held.npz --tree tree.csv --target correct=0.95 -o point.json\n\n"
-    "hedgerow select held.csv --tree tree.json --per-rank family=0.9 -o point.json\n\n"
-    "hedgerow select 'held/*.csv' --tree tree.csv --target recall=0.6 -o p.json\n\n"
-    "hedgerow select a.npz --tree tree.csv --target correct=0.9 --among 1 -o p.json\n\n"
-    "hedgerow select runs/quick --target correct=0.95 --guarantee pac -o point.json"
-)
-@grouped_options(without=("workers", "scheduler"))
-def select(
-    given: ScoreInput,
-    settings: GivenSettings,
-    *,
+_promise = partial(option, panel=PROMISES)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What to promise, and about which examples."""
+
     target: Annotated[
         str | None,
         option(
@@ -39,83 +48,130 @@ def select(
             "What to promise, such as correct=0.95: the answers are as specific as that allows. With recall, "
             "exact or f1 they are as conservative as that allows.",
         ),
-    ] = None,
-    output: Annotated[Path, option("FILE", "Where to write the point: .json.", "-o", "--output")],
-    json_file: JsonOption = None,
+    ] = None
     among: Annotated[
         str | None,
-        option(
+        _promise(
             "answered|RANK|DEPTH",
             "Promise it among the answers below the root, or at a rank or depth or below it, instead of all.",
         ),
-    ] = None,
+    ] = None
     guarantee: Annotated[
         str | None,
-        option(
+        _promise(
             "NAME",
             "; ".join(f"{name}: {each.help}" for name, each in GUARANTEES.items())
             + ". The default is conformal; with --among, pac.",
         ),
-    ] = None,
-    delta: Annotated[
-        str, option("X", "With pac, the probability that the promise is broken.", shown=True)
-    ] = "0.05",
+    ] = None
+    delta: Annotated[str, _promise("X", "With pac, the probability that the promise is broken.", shown=True)] = (
+        "0.05"
+    )
     unit: Annotated[
-        str,
-        option("cluster|example", "With --clusters, what counts once in the promise.", shown=True),
-    ] = "cluster",
+        str, _promise("cluster|example", "With --clusters, what counts once in the promise.", shown=True)
+    ] = "cluster"
     largest_cluster: Annotated[
-        int | None, option("M", "With --unit example, the size that no cluster, old or new, exceeds.")
-    ] = None,
+        int | None, _promise("M", "With --unit example, the size that no cluster, old or new, exceeds.")
+    ] = None
     clades: Annotated[
         str | None,
-        option("RANK|DEPTH", "A threshold for each clade at this rank or depth, by the most likely tip."),
-    ] = None,
+        _promise("RANK|DEPTH", "A threshold for each clade at this rank or depth, by the most likely tip."),
+    ] = None
     pool_small: Annotated[
-        bool,
-        option(None, "Pool groups or clades that have too few examples for a promise.", "--pool-small"),
-    ] = False,
+        bool, _promise(None, "Pool groups or clades that have too few examples for a promise.", "--pool-small")
+    ] = False
     pool_sizes: Annotated[
-        Path | None,
-        option(
+        str | None,
+        _promise(
             "FILE",
             "Pool by sizes from elsewhere: a table with the columns name, size (with --clusters, in clusters).",
         ),
-    ] = None,
+    ] = None
     per_rank: Annotated[
         str | None,
-        option(
+        _promise(
             "RANK=LEVEL,...",
             "Instead of a target: the share of examples not answered wrongly at each rank (or depth).",
         ),
-    ] = None,
+    ] = None
     overclassification: Annotated[
         str | None,
-        option(
+        _promise(
             "RANK=SHARE,...",
             "The share of examples of unknown taxa that may be given a name at a rank. Their labels lie "
             "above nodes of that rank; --clusters says which taxon each is.",
         ),
-    ] = None,
+    ] = None
     expect: Annotated[
-        Path | None,
-        option("FILE", "The shares of classes where the point will be used: a table of class and share."),
-    ] = None,
+        str | None,
+        _promise("FILE", "The shares of classes where the point will be used: a table of class and share."),
+    ] = None
     like: Annotated[
-        Path | None,
-        option("SCORES", "New scores without labels, from which these shares are estimated."),
-    ] = None,
+        str | None,
+        _promise("SCORES", "New scores without labels, from which these shares are estimated."),
+    ] = None
     rule: Annotated[
         str,
-        option(
-            "RULE",
-            f"Which answers: {', '.join(FAMILIES)}; the last is (I + λ) q.",
-            shown=True,
-        ),
-    ] = "threshold",
+        option("RULE", f"Which answers: {', '.join(FAMILIES)}; the last is (I + λ) q.", shown=True),
+    ] = "threshold"
     bounds: Annotated[
         str | None, option("LOW,HIGH", "The smallest and largest value of a metric that is not a fraction.")
-    ] = None,
+    ] = None
+
+    def spec(self, scores: Scores, reading: ScoreReading, settings: Settings) -> SelectionSpec:
+        """Read the tables that the request names, and check it."""
+        from hedgerow.choose import SelectionSpec
+
+        sizes = self.pool_sizes
+        prior_by_group = scores.prior is not None and scores.prior.groups is not None
+        return SelectionSpec.of(
+            scores.hierarchy,
+            target=None if self.target is None else _target(self.target),
+            per_rank=_levels("--per-rank", self.per_rank),
+            overclassification=_levels("--overclassification", self.overclassification),
+            guarantee=self.guarantee,
+            delta=self.delta,
+            among=self.among,
+            unit=self.unit,
+            largest_cluster=self.largest_cluster,
+            pool_small=self.pool_small if sizes is None else read_shares(sizes, "size", "name"),
+            clades=self.clades,
+            rule=self.rule,
+            bounds=_bounds(self.bounds),
+            settings=settings,
+            by_group=reading.group_column is not None and not prior_by_group,
+            weighted=reading.weight_column is not None,
+            expect=None if self.expect is None else read_shares(self.expect),
+            like=self.like is not None,
+        )
+
+    @property
+    def arguments(self) -> list[str]:
+        """The command-line arguments for other levels of the same kind."""
+        usual = Request()
+        names = ("clades", "rule", "unit", "pool_small", "pool_sizes", "expect", "like", "bounds")
+        given = {name: value for name in names if (value := getattr(self, name)) != getattr(usual, name)}
+        size = None if self.largest_cluster is None else str(self.largest_cluster)
+        return options(**given, largest_cluster=size)
+
+
+@verb(
+    "hedgerow select held.npz --tree tree.csv --target correct=0.95 -o point.json",
+    "hedgerow select held.csv --tree tree.json --per-rank family=0.9 -o point.json",
+    "hedgerow select 'held/*.csv' --tree tree.csv --target recall=0.6 -o p.json",
+    "hedgerow select a.npz --tree tree.csv --target correct=0.9 --among 1 -o p.json",
+    "hedgerow select runs/quick --target correct=0.95 --guarantee pac -o point.json",
+    panel=ANSWER,
+    first=("tree", "labels_file", "target", "output"),
+    without=("workers", "scheduler"),
+)
+def select(
+    given: ScoreInput,
+    settings: GivenSettings,
+    request: Request,
+    *,
+    output: Annotated[Path, option("FILE", "Where to write the point: .json.", "-o", "--output")],
+    json_file: JsonOption = None,
     temperature: TemperatureOption = None,
 ) -> None:
     """Choose how cautious to be, so that a promise holds for new examples.
@@ -129,74 +185,53 @@ def select(
         raise ParameterError(
             f"{remote} is not on this machine, and select reads its examples twice: copy it first."
         )
-    reading, files, many = given.reading, given.files, given.is_many
-    check_outputs(output, json_file, inputs=given.inputs(temperature, pool_sizes, expect, like))
+    tables = (temperature, request.pool_sizes, request.expect, request.like)
+    check_outputs(output, json_file, inputs=given.inputs(*tables))
     opened, divided_by = given.tempered(given.open_parts(), temperature)
-    clusters, groups = reading.cluster_column is not None, reading.group_column is not None
-    if opened.prior is not None and opened.prior.groups is not None:
-        groups = False  # they are those of the prior
-    spec = choose.SelectionSpec.of(
-        opened.hierarchy,
-        target=None if target is None else _target(target),
-        per_rank=_levels("--per-rank", per_rank),
-        overclassification=_levels("--overclassification", overclassification),
-        guarantee=guarantee,
-        delta=delta,
-        among=among,
-        unit=unit,
-        largest_cluster=largest_cluster,
-        pool_small=_sizes(pool_sizes) if pool_sizes is not None else pool_small,
-        clades=clades,
-        rule=rule,
-        bounds=_bounds(bounds),
-        settings=settings.over(opened.settings),
-        by_group=groups,
-        weighted=reading.weight_column is not None,
-        expect=None if expect is None else read_shares(expect),
-        like=like is not None,
+    spec = request.spec(opened, given.reading, settings.over(opened.settings))
+    examples = choose.gather(
+        spec,
+        opened,
+        None,
+        groups=spec.by_group,
+        clusters=given.reading.cluster_column is not None or None,
+        weights=spec.weighted,
+        progress=bar,
     )
-    wanted: dict[str, Any] = {"groups": groups, "clusters": clusters or None, "weights": spec.weighted}
-    examples = choose.gather(spec, opened, None, **wanted, progress=bar)
-    if like is not None:
-        unlabelled = replace(given, scores=[str(like)], data=None, reading=given.unlabelled()).open(labels=False)
-        spec = choose.expecting(spec, examples, opened, unlabelled.tempered(divided_by))
+    if request.like is not None:
+        unlabelled = replace(given, scores=[request.like], data=None, reading=given.unlabelled())
+        new = unlabelled.open(labels=False).tempered(divided_by)
+        spec = choose.expecting(spec, examples, opened, new)
     point = choose.choose(spec, examples)
-    later = replace(given.unlabelled(), group_column=reading.group_column)
-    facts = (later.group_column, later.event_column, later.weight_column)
-    if any(facts) and reading.labels_file is not None:
-        facts_file = f"NEW-FACTS{_endings(Path(reading.labels_file))}"
-        later = replace(later, labels_file=facts_file, id_column=reading.id_column)
     explanation = choose.describe(spec, examples, point, lambda: opened)
     point.save(output)
-    new = (
-        [given.scores[0], "--data", "NEW"]
-        if is_run(files[0])
-        else [f"{'NEW/*' if many else 'NEW'}{_endings(files[0])}"]
-    )
-    answered = ["--point", str(output), "-o", "answers/*.csv" if many else "answers.csv"]
-    other = [*given.arguments, *given.tree_arguments, *reading.arguments, *settings.arguments]
-    size = None if largest_cluster is None else str(largest_cluster)
-    other += options(clades=clades, rule=None if rule == "threshold" else rule, largest_cluster=size)
-    other += ["--unit", unit] * (unit != "cluster") + ["--pool-small"] * pool_small
-    other += options(
-        pool_sizes=None if pool_sizes is None else str(pool_sizes),
-        expect=None if expect is None else str(expect),
-        like=None if like is None else str(like),
-        bounds=bounds,
-        temperature=temperature,
-    )
     for warning in opened.warnings:
         print_text(Console(stderr=True), f"Warning: {warning}\n", "yellow")
+    again = [*given.arguments, *given.tree_arguments, *given.reading.arguments, *settings.arguments]
+    again += [*request.arguments, *options(temperature=temperature)]
     print_point(
         explanation,
         Console(),
-        then=shlex.join(["hedgerow", "predict", *new, *later.arguments, *answered]),
-        select=shlex.join(["hedgerow", "select", *other]),
+        then=shlex.join(["hedgerow", "predict", *_new(given, output)]),
+        select=shlex.join(["hedgerow", "select", *again]),
     )
     typer.echo(f"The point is in {output}.", err=True)
     if json_file is not None:
         content = {key: value for key, value in point.to_dict().items() if key != "tree"}
         write_json(json_file, {"point": content, **explanation.to_dict()})
+
+
+def _new(given: ScoreInput, point: Path) -> list[str]:
+    """Return the arguments of `predict` that answer new files like these at a point."""
+    first, many = given.files[0], given.is_many
+    reading = replace(given.unlabelled(), group_column=given.reading.group_column)
+    facts = (reading.group_column, reading.event_column, reading.weight_column)
+    if any(facts) and given.reading.labels_file is not None:
+        file = f"NEW-FACTS{_endings(Path(given.reading.labels_file))}"
+        reading = replace(reading, labels_file=file, id_column=given.reading.id_column)
+    new, answers = ("NEW/*", "answers/*.csv") if many else ("NEW", "answers.csv")
+    scores = [given.scores[0], "--data", new] if is_run(first) else [f"{new}{_endings(first)}"]
+    return [*scores, *reading.arguments, "--point", str(point), "-o", answers]
 
 
 def _endings(path: Path) -> str:
@@ -206,7 +241,7 @@ def _endings(path: Path) -> str:
 
 def _target(given: str) -> tuple[str, str]:
     name, level = (part.strip() for part in given.partition("=")[::2])
-    if is_number(level.replace(",", ".")):
+    if is_number(level.replace(",", ".").rstrip("% ")):
         as_number("target", level)
     if not name or not level:
         raise ParameterError(f"--target must be METRIC=LEVEL, such as correct=0.95, not {given!r}.")
@@ -225,20 +260,6 @@ def _levels(option: str, given: str | None) -> dict[str, str] | None:
             raise ParameterError(f"{option} has two levels of {rank!r}: {given!r}. Leave out one.")
         levels[rank] = level
     return levels
-
-
-def _sizes(path: Path) -> dict[str, float]:
-    table = open_table(str(path), None)
-    places = [table.column(name, f"the {name} of a group") for name in ("name", "size")]
-    names, sizes = (column_texts(table.texts(places)[place]) for place in places)
-    try:
-        found = {name: float(size) for name, size in zip(names, sizes, strict=True)}
-    except ValueError as error:
-        raise FileError(f"{path}: sizes must be numbers: {error}.") from None
-    if len(found) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise FileError(f"{path}: {twice!r} has two sizes. Remove one of them.")
-    return found
 
 
 def _bounds(given: str | None) -> tuple[float, float] | None:

@@ -8,18 +8,28 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from hedgerow.cli.app import app
-from hedgerow.cli.options import ChangesOption, JsonOption, MetricsOption, RecipeArgument, option, positional
+from hedgerow.cli.options import (
+    TRAIN,
+    ChangesOption,
+    JsonOption,
+    MetricsOption,
+    RecipeArgument,
+    option,
+    positional,
+    verb,
+)
 from hedgerow.cli.outputs import check_outputs, explaining_interrupts
 from hedgerow.cli.score_input import connected
 from hedgerow.errors import ParameterError
 from hedgerow.files import write_json
 
 
-@app.command(
-    epilog="Examples:\n\nhedgerow study main glyphs-quick --no-tune -o studies/quick\n\n"
-    "hedgerow study all glyphs --seeds 3 -o studies/glyphs\n\n"
-    "hedgerow study main inat21mini-resnet18 --set data.path=inat21 -o studies/inat"
+@verb(
+    "hedgerow study main glyphs-quick --no-tune -o studies/quick",
+    "hedgerow study all glyphs --seeds 3 -o studies/glyphs",
+    "hedgerow study main inat21mini-resnet18 --set data.path=inat21 -o studies/inat",
+    panel=TRAIN,
+    first=("output", "chosen", "seeds", "changes"),
 )
 def study(
     experiment: Annotated[

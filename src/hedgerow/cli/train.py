@@ -8,16 +8,17 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from hedgerow.cli.app import app
-from hedgerow.cli.options import ChangesOption, JsonOption, RecipeArgument, option
+from hedgerow.cli.options import TRAIN, ChangesOption, JsonOption, RecipeArgument, option, verb
 from hedgerow.cli.outputs import check_outputs, explaining_interrupts
 from hedgerow.files import write_json
 
 
-@app.command(
-    epilog="Examples:\n\nhedgerow train glyphs-quick -o runs/quick\n\n"
-    "hedgerow train features-linear --set data.path=f.npz --set data.tree=tree.csv\n\n"
-    "hedgerow train features-linear --show"
+@verb(
+    "hedgerow train glyphs-quick -o runs/quick",
+    "hedgerow train features-linear --set data.path=f.npz --set data.tree=tree.csv",
+    "hedgerow train features-linear --show",
+    panel=TRAIN,
+    first=("output", "changes", "resume", "show"),
 )
 def train(
     recipe: RecipeArgument,

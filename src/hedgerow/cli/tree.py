@@ -10,8 +10,7 @@ from typing import Annotated
 from rich.console import Console
 from rich.text import Text
 
-from hedgerow.cli.app import app
-from hedgerow.cli.options import JsonOption, grouped_options, option, positional
+from hedgerow.cli.options import TREES, JsonOption, option, positional, verb
 from hedgerow.cli.outputs import check_outputs
 from hedgerow.errors import counted, options
 from hedgerow.files import is_special, write_json
@@ -20,14 +19,15 @@ from hedgerow.tree import Hierarchy, TreeReading
 _CALLED = {"rank": "ranks", "title": "titles", "aliases": "aliases"}
 
 
-@app.command(
-    epilog="Examples:\n\nhedgerow tree taxdump/ --keep species.txt -o tree.json\n\n"
-    "hedgerow tree Taxon.tsv --tree-format darwin-core --clade Mammalia -o m.json\n\n"
-    "hedgerow tree m.json --ranks family,species --to lineages -o lineages.csv\n\n"
-    "hedgerow tree tree.csv --beside blank --beside vehicle -o camera.json\n\n"
-    "hedgerow tree hs.csv --tree-format codes --prefixes 2,4,6 -o hs.json"
+@verb(
+    "hedgerow tree taxdump/ --keep species.txt -o tree.json",
+    "hedgerow tree Taxon.tsv --tree-format darwin-core --clade Mammalia -o m.json",
+    "hedgerow tree m.json --ranks family,species --to lineages -o lineages.csv",
+    "hedgerow tree tree.csv --beside blank --beside vehicle -o camera.json",
+    "hedgerow tree hs.csv --tree-format codes --prefixes 2,4,6 -o hs.json",
+    panel=TREES,
+    first=("output", "format", "keep", "clade"),
 )
-@grouped_options()
 def tree(
     tree_reading: TreeReading,
     source: Annotated[Path, positional("SOURCE", "The tree: a file, or the folder of a taxdump.")],

@@ -5,13 +5,12 @@ JavaScript with a page to try it, and models that need NumPy alone. All of them 
 must pass the same test vectors.
 """
 
-from hedgerow.export.answers import Answer, answers
+from hedgerow.export.answers import Answer, answers, check_portable
 from hedgerow.export.browser import script, write_app
 from hedgerow.export.model import Layer, Model, layer_scores, load_model, scaled
 from hedgerow.export.onnx_graph import OPSET, Graph, parsed, save_onnx
 from hedgerow.export.onnx_links import linked
 from hedgerow.export.onnx_model import ScoreKind, classifier_onnx, finished, onnx_model
-from hedgerow.export.runtime import Runtime
 
 __all__ = [
     "OPSET",
@@ -19,9 +18,9 @@ __all__ = [
     "Graph",
     "Layer",
     "Model",
-    "Runtime",
     "ScoreKind",
     "answers",
+    "check_portable",
     "classifier_onnx",
     "finished",
     "layer_scores",

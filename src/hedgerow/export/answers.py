@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from hedgerow.arrays import as_numpy, as_scores
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood import (
-    ColumnFit,
     Likelihoods,
     Treatment,
+    column_names,
     flat_softmax,
     from_leaves,
-    in_order,
+    places,
     tempered,
     to_probability,
 )
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
     from hedgerow.choose import OperatingPoint
     from hedgerow.tree import Hierarchy
+
+_MORE = {"prior": "a prior", "pool": "pooled events", "weight_steps": "weights"}
+"""Fields of a point, if set, with which an answer depends on more than the scores of an example and its group."""
 
 
 @final
@@ -57,9 +61,10 @@ def answers(
         The point, which has the tree.
     rows
         [examples, leaves] probabilities, divided by the point's temperature here; or [examples, nodes] likelihoods
-        on its scale, taken as they are. Without column names, they are in the order of the tree.
+        on its scale, taken as they are. The columns of a table are found by name; those of an array are in the
+        order of the tree, unless `classes` names them.
     classes
-        The names of the columns of the leaves.
+        The names of the columns.
     logits
         Whether the rows hold logits of the leaves.
     groups
@@ -75,38 +80,50 @@ def answers(
     >>> answers(point, [[0.25, 0.25, 0.5]], ["cat", "wolf", "dog"])[0].name
     'pet'
     """
-    q = row_likelihoods(point, rows, classes, logits=logits)
+    check_portable(point)
+    q = _likelihoods(point, rows, classes, logits=logits)
     return named(point.hierarchy, point.predict(q, groups), q)
 
 
-def row_likelihoods(
-    point: OperatingPoint, rows: Any, classes: ArrayLike | None = None, *, logits: bool = False
-) -> Likelihoods:
-    """Return the likelihoods of all nodes, on the scale of the point and divided by its temperature.
-
-    The parameters are those of `answers`.
-    """
-    tree, scale = point.hierarchy, point.scale
-    values = np.asarray(rows, dtype=np.float64)
-    names = tree.names[tree.leaves] if classes is None else np.asarray(classes, dtype=object)
-    if values.ndim != 2 or values.shape[1] not in (len(names), len(tree)):
-        raise ScoreError(
-            f"Scores need one row per example and one column per leaf, {len(names)}, or per node, {len(tree)}; "
-            f"their shape is {values.shape}."
+def check_portable(point: OperatingPoint) -> None:
+    """Refuse points whose answers need more than a row of scores, and the group of the example."""
+    needed = [what for name, what in _MORE.items() if getattr(point, name)]
+    if needed:
+        raise ParameterError(
+            f"The point has {' and '.join(needed)}, so its answers need more than scores: use hedgerow predict."
         )
-    if values.shape[1] != len(names):
-        found: Any = values
+
+
+def _likelihoods(point: OperatingPoint, rows: Any, classes: ArrayLike | None, *, logits: bool) -> Likelihoods:
+    """Return the likelihoods of all nodes, on the scale of the point and divided by its temperature."""
+    tree, scale = point.hierarchy, point.scale
+    values, names = column_names(rows, classes)
+    values = as_numpy(values)
+    width = values.shape[-1] if values.ndim == 2 else 0
+    by_node = width == len(tree) > len(tree.leaves) and not logits
+    nodes, what = (np.arange(len(tree)), "nodes") if by_node else (tree.leaves, "leaves")
+    if not width or (names is None and width != len(nodes)):
+        raise ScoreError(
+            f"Scores need one row per example and one column per leaf, {len(tree.leaves)}, or for likelihoods per "
+            f"node, {len(tree)}; their shape is {values.shape}."
+        )
+    values = as_scores(values, width if names is None else len(names), "class").astype(np.float64)
+    if names is not None:
+        values = values[:, places(tree, names, nodes, what)]
+    if by_node:
+        found = values
     elif scale == "logit":
         raise ParameterError("This point is for logits of all nodes: give a column per node.")
-    elif logits:
-        if (bad := np.flatnonzero(~np.isfinite(values.max(axis=1)))).size:  # NaN is the largest where there is one
-            raise ScoreError(f"Logits must be finite (or -inf), which those of row {bad[0]} are not.")
-        theta = in_order(values, ColumnFit.of(tree, list(names)).place) / point.temperature
-        found = flat_softmax(tree, theta, scale=scale)
     else:
-        found = np.asarray(tempered(tree, from_leaves(tree, values, classes), point.temperature))
-        with np.errstate(divide="ignore"):
-            found = np.log(found) if scale == "log" else found
+        if logits:
+            if (bad := np.flatnonzero(~np.isfinite(values.max(axis=1)))).size:  # NaN is the largest of its row
+                raise ScoreError(f"Logits must be finite (or -inf), which those of row {bad[0]} are not.")
+            found = flat_softmax(tree, values / point.temperature)
+        else:
+            found = np.asarray(tempered(tree, from_leaves(tree, values), point.temperature))
+        if scale == "log":
+            with np.errstate(divide="ignore"):
+                found = np.log(found)
     q: Likelihoods = Likelihoods.of(tree, found, scale)
     q.treatment = Treatment(point.temperature)
     return q

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import infer, likelihood
+from hedgerow.arrays import as_numpy
 from hedgerow.choose import OperatingPoint
 from hedgerow.errors import HedgerowError, ParameterError, ScoreError
 from hedgerow.export.answers import named
 from hedgerow.files import read_arrays, reading, write_arrays
-from hedgerow.likelihood import Likelihoods, Scale
+from hedgerow.likelihood import Likelihoods, Scale, column_names
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
@@ -29,17 +30,14 @@ Floats = NDArray[np.float64]
 Layer = tuple[Floats, Floats]
 """Weights [inputs, outputs] and biases [outputs]."""
 
-_FORMAT, _VERSION = "hedgerow model", 1
-_AGAIN = "Export the model again."
 _BLOCK_ENTRIES = 1 << 18  # likelihoods at a time: they stay in the cache
 _LINKS: dict[str, Callable[[Hierarchy], int]] = {
     "flat_softmax": lambda tree: len(tree.leaves),
-    "ps_softmax": lambda tree: len(tree) - 1,
-    "conditional_softmax": lambda tree: len(tree) - 1,
-    "conditional_sigmoid": lambda tree: len(tree) - 1,
-    "multilabel": lambda tree: len(tree) - 1,
-    "deep_rtc": lambda tree: len(tree) - 1,
     "softmax_over_nodes": len,
+    **dict.fromkeys(
+        ("ps_softmax", "conditional_softmax", "conditional_sigmoid", "multilabel", "deep_rtc"),
+        lambda tree: len(tree) - 1,
+    ),
 }
 """The number of scores that each link takes."""
 
@@ -71,8 +69,7 @@ class _About(msgspec.Struct, forbid_unknown_fields=True):
     temperature: Annotated[float, msgspec.Meta(gt=0)]
     layers: Annotated[int, msgspec.Meta(ge=1, le=1000)]
     tree: dict[str, Any]
-    tau: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
-    point: dict[str, Any] | None
+    point: dict[str, Any] | Annotated[float, msgspec.Meta(ge=0, le=1)] | None
     features: list[str] | None
 
 
@@ -116,17 +113,18 @@ class Model:
 
     def answers(self, X: Any) -> list[Answer]:
         """Return the answer to each example, with its likelihood and lineage."""
-        found = []
-        for q in self.blocks(self.checked(X), getattr(self.point, "scale", None)):
-            found += named(self.hierarchy, self._answer(q), q)
-        return found
+        return [each for node, q in self._answered(self.checked(X)) for each in named(self.hierarchy, node, q)]
 
     # Features in, node indices out; features have been checked ---------------------------------------------------
 
     def nodes(self, X: Any) -> Indices:
         """Return the answer to each example, as node indices."""
-        scale: Any = getattr(self.point, "scale", None if self._is_number else "probability")
-        return np.concatenate([self._answer(q) for q in self.blocks(X, scale)])
+        return np.concatenate([node for node, _ in self._answered(X)])
+
+    def _answered(self, X: Any) -> Iterator[tuple[Indices, Likelihoods]]:
+        """Yield the answers to some rows at a time, and the likelihoods behind them."""
+        for q in self.blocks(X, getattr(self.point, "scale", None if self._is_number else "probability")):
+            yield self._answer(q), q
 
     @property
     def _is_number(self) -> bool:
@@ -166,19 +164,23 @@ class Model:
 
     def checked(self, X: Any) -> Any:
         """Return features as an array or a sparse matrix, or raise an error."""
-        names = getattr(X, "columns", None)
-        if names is not None and self.features is not None and list(map(str, names)) != list(self.features):
-            raise ScoreError("The columns are not the features of the model, in their order.")
+        names = None
         if hasattr(X, "tocsr"):
             X = X.tocsr()
             values = X.data
         else:
-            X = np.asarray(X)
-            X = values = np.ascontiguousarray(X if X.dtype == np.float32 else X.astype(np.float64))
-        if X.ndim != 2 or X.shape[1] != len(self.divisor):
-            raise ScoreError(f"Features must be [examples, {len(self.divisor)}]; their shape is {X.shape}.")
+            X, names = column_names(X)
+            X = values = as_numpy(X)
+        if values.dtype.kind not in "biuf":
+            raise ScoreError(f"Features must be numbers, not {values.dtype}.")
+        if X.ndim != 2 or X.shape[1] != len(self.divisor) or not X.shape[0]:
+            raise ScoreError(f"Features must be [examples, {len(self.divisor)}], not of shape {X.shape}.")
+        if names is not None and self.features is not None and names != list(self.features):
+            raise ScoreError("The columns are not the features of the model, in their order.")
         if not np.isfinite(values).all():
             raise ScoreError("Features must be finite numbers.")
+        if X is values:
+            X = np.ascontiguousarray(X, dtype=np.float32 if X.dtype == np.float32 else np.float64)
         return X
 
     # Files -----------------------------------------------------------------------------------------------------
@@ -204,8 +206,7 @@ class Model:
             temperature=self.temperature,
             layers=len(self.layers),
             tree=self.hierarchy.to_dict(),
-            tau=None if is_point or self.point is None else float(self.point),
-            point=self.point.to_dict() if is_point else None,
+            point=self.point.to_dict() if is_point else None if self.point is None else float(self.point),
             features=None if self.features is None else [str(name) for name in self.features],
         )
         arrays: dict[str, Any] = {
@@ -227,48 +228,40 @@ def load_model(path: str | PathLike[str]) -> Model:
     The file may come from anyone: everything in it is checked, and nothing is unpickled.
     """
     content = read_arrays(path)
-    with reading(path, "a model that hedgerow exported", _AGAIN):
+    with reading(path, "a model that hedgerow exported", "Export the model again."):
         about = msgspec.json.decode(content["about"].astype(np.uint8).tobytes(), type=_About)
         if about.link not in _LINKS:
             raise ValueError(f"it has the link {about.link!r}")
-        tree = _told(lambda: Hierarchy.from_dict(about.tree))
-        point: Any = about.tau
-        if about.point is not None:
-            given = about.point
-            point = _told(lambda: OperatingPoint.from_dict(given))
-            _told(lambda: point.check_tree(tree))
-        divisor, mean = content["divisor"], content.get("mean")
+        tree, point = _tree_and_point(about)
+        divisor, mean, labels = content["divisor"], content.get("mean"), content.get("labels")
         layers = [(content[f"weight_{i}"], content[f"bias_{i}"]) for i in range(about.layers)]
         widths = [len(divisor), *(len(bias) for _, bias in layers)]
-        fits = [weight.shape == shape for (weight, _), shape in zip(layers, pairwise(widths), strict=True)]
-        arrays = [divisor, *(array for layer in layers for array in layer), *([] if mean is None else [mean])]
-        finite = all(array.dtype == np.float64 and np.isfinite(array).all() for array in arrays)
-        if not (
-            all(fits) and finite and widths[-1] == _LINKS[about.link](tree) and divisor.ndim == 1 and divisor.all()
-        ):
+        given = [divisor, *(array for layer in layers for array in layer), *([] if mean is None else [mean])]
+        fits = (
+            all(array.dtype == np.float64 and np.isfinite(array).all() for array in given)
+            and all(weight.shape == ends for (weight, _), ends in zip(layers, pairwise(widths), strict=True))
+            and all(bias.ndim == 1 for _, bias in layers)
+            and widths[-1] == _LINKS[about.link](tree)
+            and divisor.ndim == 1
+            and divisor.all()
+            and (mean is None or mean.shape == divisor.shape)
+            and (labels is None or labels.shape == (len(tree) - 1,))
+            and (about.features is None or len(about.features) == len(divisor))
+        )
+        if not fits:
             raise ValueError("its arrays do not fit each other")
-        if mean is not None and mean.shape != divisor.shape:
-            raise ValueError("its arrays do not fit each other")
-        labels = content.get("labels")
-        if labels is not None and labels.shape != (len(tree) - 1,):
-            raise ValueError("it needs one label for each node but the root")
-    return Model(
-        tree,
-        getattr(likelihood, about.link),
-        about.scale,
-        mean,
-        divisor,
-        layers,
-        about.temperature,
-        point,
-        labels,
-        about.features,
-    )
+    link = getattr(likelihood, about.link)
+    return Model(tree, link, about.scale, mean, divisor, layers, about.temperature, point, labels, about.features)
 
 
-def _told(read: Callable[[], Any]) -> Any:
-    """Turn our own errors into those that `reading` names the file in."""
+def _tree_and_point(about: _About) -> tuple[Hierarchy, OperatingPoint | float | None]:
+    """Return both, checked; our own errors become those that `reading` names the file in."""
     try:
-        return read()
+        tree = Hierarchy.from_dict(about.tree)
+        if not isinstance(about.point, dict):
+            return tree, about.point
+        point = OperatingPoint.from_dict(about.point)
+        point.check_tree(tree)
     except HedgerowError as error:
         raise ValueError(str(error).rstrip(".")) from None
+    return tree, point

@@ -71,6 +71,9 @@ class Values(NodeLikelihoods):
             inside = graph("LessOrEqual", high, graph.constant(1 + ROUNDING))
             good = graph("And", good, graph("And", graph("GreaterOrEqual", low, graph.constant(0.0)), inside))
             values = graph("Min", values, graph.constant(1.0))
+        else:  # the root answers where no node does, also if it is given as impossible
+            lowest = np.where(np.arange(len(tree)) == 0, np.finfo(np.float64).min, -np.inf)
+            values = graph("Max", values, graph.constant(lowest[None]))
         super().__init__(graph, tree, scale, good)
         self._values = values
 

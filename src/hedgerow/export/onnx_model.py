@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, final, get_args
 
 import numpy as np
 
-from hedgerow.choose import RANKS, OperatingPoint
+from hedgerow.choose import RANKS, OperatingPoint, clade_of_node
 from hedgerow.errors import ParameterError
+from hedgerow.export.answers import check_portable
 from hedgerow.export.onnx_graph import Graph
 from hedgerow.export.onnx_likelihoods import NodeLikelihoods, Sums, Values
 from hedgerow.export.onnx_links import linked
-from hedgerow.export.runtime import Runtime
-from hedgerow.likelihood import Treatment
+from hedgerow.infer import Candidates
+from hedgerow.likelihood import BOTTOM, Treatment
 
 if TYPE_CHECKING:
     from hedgerow.export.model import Model
@@ -46,7 +47,8 @@ def onnx_model(point: OperatingPoint, scores: ScoreKind | None = None, *, double
     double
         Whether the input is in double precision; by default it is in single precision, as most models give it.
     """
-    runtime, tree = Runtime.of(point), point.hierarchy
+    check_portable(point)
+    tree = point.hierarchy
     scores = scores or ("likelihoods" if point.scale == "logit" else "probabilities")
     if scores not in get_args(ScoreKind):
         raise ParameterError(f"scores must be {', '.join(map(repr, get_args(ScoreKind)))}, not {scores!r}.")
@@ -62,7 +64,7 @@ def onnx_model(point: OperatingPoint, scores: ScoreKind | None = None, *, double
     else:
         theta = graph("Div", graph.cast(x, "float64"), graph.constant(point.temperature))
         q = Sums.of_scores(graph, tree, point.scale, theta)
-    return finished(runtime, q)
+    return finished(point, q)
 
 
 def classifier_onnx(model: Model) -> Any:
@@ -71,7 +73,7 @@ def classifier_onnx(model: Model) -> Any:
     if not isinstance(point, OperatingPoint):
         raise ParameterError("An ONNX model needs a point that hedgerow.select chose: give one.")
     point.check_treatment(Treatment())
-    runtime, graph, tree = Runtime.of(point, model.hierarchy), Graph(), model.hierarchy
+    graph, tree = Graph(), model.hierarchy
     x = graph.input("features", "float64", len(model.divisor))
     if model.mean is not None:
         x = graph("Sub", x, graph.constant(model.mean))
@@ -81,13 +83,15 @@ def classifier_onnx(model: Model) -> Any:
             "Add", graph("MatMul", graph("Relu", x) if i else x, graph.constant(weight)), graph.constant(bias)
         )
     theta = graph("Div", x, graph.constant(model.temperature))
-    return finished(runtime, linked(graph, tree, point.scale, model.link.__name__, theta))
+    return finished(point, linked(graph, tree, point.scale, model.link.__name__, theta))
 
 
-def finished(runtime: Runtime, q: NodeLikelihoods) -> Any:
+def finished(point: OperatingPoint, q: NodeLikelihoods) -> Any:
     """Add the decision to a graph that has likelihoods, and return the model."""
-    graph, point, tree = q.graph, runtime.point, runtime.tree
-    node, likelihood, good = _Decision(runtime, q).answer()
+    check_portable(point)
+    point.check_tree(q.tree)
+    graph, tree = q.graph, q.tree  # that of the point, perhaps with siblings in another order
+    node, likelihood, good = _Decision(point, q).answer()
     # A graph cannot raise an error of its own, but an index out of range is one.
     outside = graph("Where", good, node, graph.integers(len(tree)))
     node = graph("Gather", graph.integers(np.arange(len(tree))), outside, name=_REFUSED)
@@ -112,10 +116,13 @@ def finished(runtime: Runtime, q: NodeLikelihoods) -> Any:
 class _Decision:
     """The rules of the specification, as nodes of a graph."""
 
-    def __init__(self, runtime: Runtime, q: NodeLikelihoods) -> None:
-        self.runtime, self.q, self.graph, self.good = runtime, q, q.graph, q.good
-        self.tree = runtime.tree
-        self.candidates = np.sort(runtime.order)
+    def __init__(self, point: OperatingPoint, q: NodeLikelihoods) -> None:
+        self.point, self.q, self.graph, self.tree, self.good = point, q, q.graph, q.tree, q.good
+        self.candidates = Candidates.of(q.tree, point.settings)
+        self.nodes = self.candidates.ascending
+        # The most specific first; equally specific ones ascending.
+        self.order = self.nodes[np.argsort(-self.candidates.tier[self.nodes], kind="stable")]
+        self.bottom = BOTTOM[point.scale]
 
     def answer(self) -> tuple[str, str, str]:
         """Return node, likelihood as a probability, and whether there is an answer: [N, 1] each."""
@@ -125,22 +132,25 @@ class _Decision:
             "expected-information": self._expected_information,
             RANKS: self._ranks,
         }
-        node, q = rules[self.runtime.point.rule]()
+        node, q = rules[self.point.rule]()
         return node, self._probability(q), self.good
 
     def _tau(self) -> str:
         """Return the threshold of each row, [N, 1] or [1, 1]; it is at least the bottom of the scale."""
-        graph, point, runtime = self.graph, self.runtime.point, self.runtime
+        graph, point = self.graph, self.point
         if point.by == "all":
-            return graph.constant([[max(point.threshold, runtime.bottom)]])
+            return graph.constant([[max(point.threshold, self.bottom)]])
         if point.by == "clade":
-            tau = graph("Gather", graph.constant(runtime.by_tip), self.q.tip(self.candidates))
+            clades = self.tree.names[clade_of_node(self.tree, point.clade_depth or 1)]
+            unknown = np.inf if point.root_is_safe else np.nan
+            by_tip = np.array([point.thresholds.get(name, unknown) for name in clades.tolist()])
+            tau = graph("Gather", graph.constant(by_tip), self.q.tip(self.nodes))
             self.good = graph("And", self.good, graph("Not", graph("IsNaN", tau)))
-            return graph("Max", tau, graph.constant(runtime.bottom))
+            return graph("Max", tau, graph.constant(self.bottom))
         given = graph("Unsqueeze", graph.input("group", "str"), graph.integers([1]))
         names = np.array(list(point.thresholds), dtype=object)
         same = graph("Equal", given, graph.constant(names, object))
-        taus = np.maximum(list(point.thresholds.values()), runtime.bottom)
+        taus = np.maximum(list(point.thresholds.values()), self.bottom)
         tau = graph.reduce("ReduceMax", graph("Where", same, graph.constant(taus), graph.constant(-np.inf)))
         known = graph("Equal", graph.reduce("ReduceMax", graph.cast(same, "int64")), graph.integers(1))
         if not point.root_is_safe:
@@ -150,7 +160,8 @@ class _Decision:
     # Each rule returns the answer and its likelihood, [N, 1] each. Where no node passes, the root does.
 
     def _threshold(self) -> tuple[str, str]:
-        graph, order, tier, tau = self.graph, self.runtime.order, self.runtime.tier, self._tau()
+        graph, order, tau = self.graph, self.order, self._tau()
+        tier = self.candidates.tier[order]
         top = int(np.count_nonzero(tier == tier[0]))  # by far the most nodes: usually, all leaves
         if top == len(order):  # a tree of one node
             top = 0
@@ -163,7 +174,7 @@ class _Decision:
         return graph("Where", passes, first, node), graph("Where", passes, largest, chosen)
 
     def _climbing(self) -> tuple[str, str]:
-        graph, nodes, tau = self.graph, self.candidates, self._tau()
+        graph, nodes, tau = self.graph, self.nodes, self._tau()
         leaf, _ = self.q.best(self.tree.leaves)
         q = self.q.at(nodes)
         passing = graph("And", self._above(nodes, leaf), graph("Greater", q, tau))
@@ -173,32 +184,27 @@ class _Decision:
         )  # the deepest
 
     def _expected_information(self) -> tuple[str, str]:
-        graph, order, tau = self.graph, self.runtime.order, self._tau()
-        q = self.q.at(order)
-        gain = graph(
-            "Mul", graph("Add", graph.constant(self.runtime.information[None]), tau), self._probability(q)
-        )
-        passing = graph("And", graph("Greater", q, graph.constant(self.runtime.bottom)), self._is_finite(tau))
+        graph, order, tau = self.graph, self.order, self._tau()
+        q, information = self.q.at(order), graph.constant(self.candidates.value[order][None])
+        gain = graph("Mul", graph("Add", information, tau), self._probability(q))
+        is_finite = graph("Less", tau, graph.constant(np.inf))
+        passing = graph("And", graph("Greater", q, graph.constant(self.bottom)), is_finite)
         gain = graph("Where", passing, gain, graph.constant(np.where(order == 0, -1, -np.inf)[None]))
         best = graph("Equal", gain, graph.reduce("ReduceMax", gain))
         return self.q.chosen(order, graph("Where", best, q, graph.constant(-np.inf)), q)
 
-    def _is_finite(self, tau: str) -> str:
-        return self.graph("Less", tau, self.graph.constant(np.inf))
-
     def _ranks(self) -> tuple[str, str]:
-        graph, runtime, nodes = self.graph, self.runtime, np.arange(len(self.tree))
-        tip = self.q.tip(self.candidates)
-        q = self.q.at(runtime.stands_for)
-        passes = graph("Or", graph("Greater", q, graph.constant(runtime.lowest)), graph.constant(nodes == 0, bool))
+        graph, nodes = self.graph, np.arange(len(self.tree))
+        tip = self.q.tip(self.nodes)
+        q, lowest = self.q.at(self.candidates.stands_for), self.point.lowest_by_node(self.tree)
+        passes = graph("Or", graph("Greater", q, graph.constant(lowest)), graph.constant(nodes == 0, bool))
         on_path = self._above(nodes, tip)
         number = graph("Where", passes, graph.integers(len(nodes)), graph.integers(nodes[None]))
         failed = graph("Where", on_path, number, graph.integers(len(nodes)))
         is_open = graph("Less", graph.integers(nodes[None]), graph.reduce("ReduceMin", failed))
-        likely = graph("Greater", q, graph.constant(runtime.bottom))
-        tier = np.full(len(nodes), -1)
-        tier[runtime.order] = runtime.tier
-        return self._most_specific(nodes, tier, q, graph("And", graph("And", on_path, is_open), likely))
+        likely = graph("Greater", q, graph.constant(self.bottom))
+        passing = graph("And", graph("And", on_path, is_open), likely)
+        return self._most_specific(nodes, self.candidates.tier, q, passing)
 
     def _most_specific(self, nodes: Indices, tier: Indices, q: str, passing: str) -> tuple[str, str]:
         """Return the most specific of the passing nodes, then the most likely, then the first; its likelihood."""

@@ -18,6 +18,7 @@ from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError
 from hedgerow.files.text import (
     delimiter_of,
     extension,
+    is_compressed,
     most_rows,
     open_binary,
     open_text,
@@ -182,7 +183,8 @@ class CsvTable(Table):
             block_size=block,
         )
         try:
-            with open_binary(self.path) as file:
+            # Arrow's threads outlive errors, and abort if they hold a Python file when Python ends.
+            with open_binary(self.path) if is_compressed(self.path) else pa.OSFile(self.path) as file:
                 yield from arrow_csv.open_csv(file, *options)
         except pa.ArrowException as error:
             if "straddling" in str(error):  # Arrow's word for a row that exceeds the block

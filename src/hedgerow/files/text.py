@@ -58,20 +58,18 @@ def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
     except HedgerowError:
         raise
     except FileNotFoundError:
-        beside = Path(path).parent
-        raise FileError(
-            f"{shown} does not exist. Check the name{_similar_files(beside, Path(path).name)}."
-        ) from None
+        raise FileError(f"{shown} does not exist. Check the name{_similar_files(path)}.") from None
     except IsADirectoryError:
         raise FileError(f"{shown} is a folder, not a file. Give the name of a file in it.") from None
     except (OSError, ValueError) as error:  # a ValueError means a null character in the name
         raise FileError(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
 
 
-def _similar_files(folder: Path, name: str) -> str:
+def _similar_files(path: str | os.PathLike[str]) -> str:
+    folder, name = Path(path).parent, Path(path).name
     if not folder.is_dir():
         return f": there is no folder {folder}"
-    near = get_close_matches(name, [entry.name for entry in islice(folder.iterdir(), 10_000)], 1)
+    near = get_close_matches(name, [entry.name for entry in islice(folder.iterdir(), 10_000)], 1, cutoff=0.75)
     return f"; the folder contains {near[0]!r}" if near else " and the folder"
 
 

@@ -92,8 +92,27 @@ def threshold(
     ['root', 'root', 'pet', 'cat']
     """
     given, candidates = prepared(hierarchy, q, **options)
-    cut = _cut_at(given, tau, inclusive=inclusive)
-    return best_leader(given, candidates, lambda p, _, tier, cut: (p > cut, tier, p), cut)
+    return _most_specific(given, candidates, _cut_at(given, tau, inclusive=inclusive))
+
+
+def most_specific_above(q: AnyLikelihoods, candidates: Candidates, tau: ArrayLike) -> Array:
+    """Answer as `threshold` does, with τ on the scale of q: one number, or one per example."""
+    return _most_specific(q, candidates, _cut(q, np.asarray(tau)))
+
+
+def _most_specific(q: AnyLikelihoods, candidates: Candidates, cut: Array) -> Array:
+    if isinstance(q, SparseLikelihoods):
+        sets = candidates.sparse_sets(q)
+        passing = sets.score > np.repeat(cut[:, 0], sets.count)
+        start = np.append(0, np.cumsum(sets.count))
+        return sparse.first(start, sets.node, passing, (candidates.tier[sets.node],))
+    nodes, score = candidates.leaders(q)
+    passing = score > cut  # of the tiers, from coarse to specific
+    xp = namespace(passing)
+    from_last = xp.argmax(xp.astype(xp.flip(passing, axis=-1), xp.int8), axis=-1)
+    place = (passing.shape[-1] - 1 - from_last)[:, None]
+    node, passes = (xp.take_along_axis(each, place, axis=-1)[:, 0] for each in (nodes, passing))
+    return xp.where(passes, node, 0)
 
 
 def majority(hierarchy: Hierarchy, q: Any, **options: Unpack[RuleOptions]) -> Array:
@@ -381,25 +400,22 @@ def first(nodes: Array, passing: Array, keys: Sequence[Array]) -> Array:
 def best_leader(
     q: AnyLikelihoods,
     candidates: Candidates,
-    ask: Callable[..., tuple[Array, ...]],
-    per_example: Array | None = None,
+    ask: Callable[[Array, Array, Array], tuple[Array, ...]],
 ) -> Array:
     """Apply a rule that considers only the most likely of equally specific nodes.
 
-    `ask` is given the likelihoods [B, tiers], the information of the tiers, their numbers (the higher, the more
-    specific) and, if given, the values [B, 1] `per_example`; it returns which of them pass, and the keys to choose
-    by. For sparse likelihoods, it is given those of the Pareto sets, concatenated: no other node can win.
+    `ask` is given the likelihoods [B, tiers], the information of the tiers and their numbers (the higher, the more
+    specific); it returns which of them pass, and the keys to choose by. For sparse likelihoods, it is given those
+    of the Pareto sets, concatenated: no other node can win.
     """
     if isinstance(q, SparseLikelihoods):
         sets = candidates.sparse_sets(q)
-        extra = () if per_example is None else (np.repeat(per_example[:, 0], sets.count),)
-        passing, *keys = ask(sets.score, candidates.value[sets.node], candidates.tier[sets.node], *extra)
+        passing, *keys = ask(sets.score, candidates.value[sets.node], candidates.tier[sets.node])
         return sparse.first(np.append(0, np.cumsum(sets.count)), sets.node, passing, keys)
     nodes, score = candidates.leaders(q)
     value = candidates.information
-    extra = () if per_example is None else (per_example,)
     tier = placed(np.arange(len(value), dtype=np.float64), score)
-    passing, *keys = ask(score, placed(value, score), tier, *extra)
+    passing, *keys = ask(score, placed(value, score), tier)
     return first(nodes, passing, keys)
 
 
@@ -443,7 +459,6 @@ def _probabilities(tau: ArrayLike | Array) -> NDArray[np.float64]:
 
 def _cut_at(q: AnyLikelihoods, tau: ArrayLike | Array, *, inclusive: bool = False) -> Array:
     """Return cuts [B, 1] on the scale and in the precision of q: q exceeds them just where τ lets it pass."""
-    like = q.value if isinstance(q, SparseLikelihoods) else q.raw
     given = _probabilities(tau)
     if given.ndim > 0 and given.shape != (len(q),):
         raise ParameterError(
@@ -451,5 +466,11 @@ def _cut_at(q: AnyLikelihoods, tau: ArrayLike | Array, *, inclusive: bool = Fals
         )
     # At least τ is more than a number just below it, by what adding up rounded shares may lose.
     wanted = from_probability(given * (1 - _ROUNDED) if inclusive else given, q.scale)
-    cut = rounded_down(np.maximum(wanted, BOTTOM[q.scale]), like)
+    return _cut(q, wanted)
+
+
+def _cut(q: AnyLikelihoods, tau: NDArray[np.float64]) -> Array:
+    """Return cuts [B, 1] in the precision of q, for thresholds on its scale."""
+    like = q.value if isinstance(q, SparseLikelihoods) else q.raw
+    cut = rounded_down(np.maximum(tau, BOTTOM[q.scale]), like)
     return placed(np.broadcast_to(cut.reshape(-1, 1), (len(q), 1)), like)

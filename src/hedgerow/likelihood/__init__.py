@@ -15,7 +15,7 @@ from hedgerow.likelihood.links import (
     ps_softmax,
     softmax_over_nodes,
 )
-from hedgerow.likelihood.named_columns import ColumnFit, ColumnKind
+from hedgerow.likelihood.named_columns import ColumnFit, ColumnKind, column_names, places
 from hedgerow.likelihood.pooling import numbered, pool
 from hedgerow.likelihood.prior import Prior, overlap, with_prior
 from hedgerow.likelihood.probabilities import RowSource, from_columns, from_leaves, in_order
@@ -56,6 +56,7 @@ __all__ = [
     "Temperature",
     "Treatment",
     "check_scale",
+    "column_names",
     "conditional_sigmoid",
     "conditional_softmax",
     "deep_rtc",
@@ -73,6 +74,7 @@ __all__ = [
     "multilabel",
     "numbered",
     "overlap",
+    "places",
     "pool",
     "ps_softmax",
     "restrict",

@@ -102,14 +102,8 @@ def from_lineages(
     ----------
     hierarchy
         The tree.
-    row
-        [entries] The example of each entry, 0 to rows - 1, in any order.
-    classes
-        [entries] A node, by name or index.
-    likelihoods
-        [entries] Its likelihood.
-    rows
-        Number of examples, including those without entries.
+    row, classes, likelihoods, rows
+        As in `from_top`, with the likelihood of each node.
     scale
         The scale of the likelihoods: "probability" (the default), "log" or "logit".
 
@@ -139,14 +133,8 @@ def from_independent(
     ----------
     hierarchy
         The tree.
-    row
-        [entries] The example of each entry, 0 to rows - 1, in any order.
-    classes
-        [entries] A node, by name or index.
-    scores
-        [entries] Its probability.
-    rows
-        Number of examples, including those without entries.
+    row, classes, scores, rows
+        As in `from_top`, with the probability of each class.
 
     Examples
     --------

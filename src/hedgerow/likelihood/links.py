@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from hedgerow.arrays import Array, as_scores, namespace, operations, ops_of
+from hedgerow.arrays import Array, as_numpy, as_scores, namespace, operations, ops_of
 from hedgerow.errors import ParameterError
 from hedgerow.likelihood.named_columns import places, split_names
-from hedgerow.likelihood.scales import Scale, check_scale
+from hedgerow.likelihood.scales import BOTTOM, CERTAIN, Scale, check_scale
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hedgerow.tree import Hierarchy
 
 _SEVERAL = {"leaf": "leaves", "node but the root": "nodes but the root", "node": "nodes"}
@@ -33,6 +35,15 @@ def flat_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probabilit
     if _is_log(scale):
         return _less_root(operations.log_sum_leaves(hierarchy, _shifted(theta)))
     return operations.leaf_softmax(hierarchy, theta)
+
+
+def softmax_or_root(hierarchy: Hierarchy, theta: NDArray[Any], *, scale: Scale = "probability") -> NDArray[Any]:
+    """Softmax over the leaves [examples, leaves]; the root where all scores are -inf, as nothing else is left."""
+    nothing = np.flatnonzero(theta.max(axis=1, initial=-np.inf) == -np.inf)
+    theta[nothing] = 0.0
+    q = np.array(as_numpy(flat_softmax(hierarchy, theta, scale=scale)))
+    q[nothing, 1:], q[nothing, 0] = BOTTOM[scale], CERTAIN[scale]
+    return q
 
 
 def multilabel(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:

@@ -16,7 +16,7 @@ from array_api_compat import is_array_api_obj
 from hedgerow.errors import ParameterError, UnknownNameError, closest, itemised, some
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.tree import Hierarchy, Indices
 
@@ -51,6 +51,19 @@ def split_names(table: Any) -> tuple[Any, list[str] | None]:
         arrow = pa.table(table)
         return _side_by_side(arrow.column_names, arrow.columns)
     return table, None
+
+
+def column_names(table: Any, classes: ArrayLike | None = None) -> tuple[Any, list[str] | None]:
+    """Return values and their column names, from the table or as given; the two must agree."""
+    values, names = split_names(table)
+    if classes is None:
+        return values, names
+    given = [str(name) for name in np.asarray(classes, dtype=object).ravel().tolist()]
+    if names is not None and names != given:
+        raise ParameterError(
+            "The column names of the table differ from classes: leave out classes, or pass a plain array."
+        )
+    return values, given
 
 
 def _side_by_side(names: Iterable[Any], columns: Iterable[Any]) -> tuple[NDArray[Any], list[str] | None]:

@@ -12,9 +12,8 @@ from hedgerow.arrays import UNIT, as_numpy
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood.entries import from_top
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
-from hedgerow.likelihood.links import flat_softmax
+from hedgerow.likelihood.links import softmax_or_root
 from hedgerow.likelihood.own_mass import own_entries
-from hedgerow.likelihood.scales import BOTTOM, CERTAIN
 from hedgerow.likelihood.sparse import SparseLikelihoods
 from hedgerow.likelihood.temperature import scores_behind
 
@@ -97,6 +96,18 @@ def numbered(names: ArrayLike) -> tuple[NDArray[np.object_], Indices]:
     return distinct[order], rank[place]
 
 
+# Means in whole multiples of the unit: in any order of adding the same, and no parent is below its child ---------
+
+
+def _units(p: NDArray[np.float64], size: Indices) -> NDArray[np.int64]:
+    """Return what each probability adds to the mean of so many."""
+    return np.floor(p / size / UNIT).astype(np.int64)
+
+
+def _summed(units: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.minimum(units.astype(np.float64), 1 / UNIT) * UNIT
+
+
 # Dense: rows in the order of their events, and where those of each event start -----------------------------------
 
 
@@ -104,7 +115,8 @@ def _mean(q: Likelihoods, order: Indices, start: Indices) -> NDArray[np.float64]
     """Return the mean probability of each node, on the scale of q: precise near 0 and near 1."""
     values = as_numpy(q.values).astype(np.float64)[order]
     if q.scale == "probability":
-        return np.asarray(np.add.reduceat(values, start, axis=0) / _sizes(start, len(order)))
+        size = _sizes(start, len(order))
+        return _summed(np.add.reduceat(_units(values, np.repeat(size, size[:, 0], axis=0)), start, axis=0))
     if q.scale == "log":
         return _log_mean(values, start)
     here, elsewhere = (_log_mean(scipy.special.log_expit(each), start) for each in (values, -values))
@@ -125,16 +137,11 @@ def _geometric(q: Likelihoods, order: Indices, start: Indices) -> NDArray[np.flo
     if q.scale == "logit":
         raise ParameterError(
             "A geometric mean needs leaf probabilities that sum to 1, and these are independent sigmoids. Pool "
-            "them "
-            "by mean or max."
+            "them by mean or max."
         )
     theta = scores_behind(q, "A geometric mean")[order]
     mean = np.add.reduceat(theta, start, axis=0) / _sizes(start, len(order))
-    nothing = np.flatnonzero(mean.max(axis=1, initial=-np.inf) == -np.inf)
-    mean[nothing] = 0.0
-    pooled = np.array(as_numpy(flat_softmax(q.hierarchy, mean, scale=q.scale)))
-    pooled[nothing, 1:], pooled[nothing, 0] = BOTTOM[q.scale], CERTAIN[q.scale]
-    return pooled
+    return softmax_or_root(q.hierarchy, mean, scale=q.scale)
 
 
 def _max(q: Likelihoods, order: Indices, start: Indices) -> NDArray[np.float64]:
@@ -168,13 +175,11 @@ def _as_rows(
 
 
 def _mean_sparse(q: SparseLikelihoods, member: Indices, events: int) -> SparseLikelihoods:
-    # Whole multiples of the unit, so that no parent is below its child.
     size = np.bincount(member, minlength=events)[member[q.row]]
-    units = np.floor(q.probabilities() / size / UNIT).astype(np.int64)
+    units = _units(q.probabilities(), size)
     event, node, total = _merged(q.hierarchy, member[q.row], q.node, units, np.add)
     there = total > 0
-    value = np.minimum(total[there].astype(np.float64), 1 / UNIT) * UNIT
-    return _as_rows(q, events, (event[there], node[there], value), "probability")
+    return _as_rows(q, events, (event[there], node[there], _summed(total[there])), "probability")
 
 
 def _geometric_sparse(q: SparseLikelihoods, member: Indices, events: int) -> SparseLikelihoods:

@@ -13,9 +13,8 @@ import numpy as np
 from hedgerow.arrays import as_numpy
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, closest, some
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
-from hedgerow.likelihood.links import flat_softmax
+from hedgerow.likelihood.links import softmax_or_root
 from hedgerow.likelihood.own_mass import reweighted
-from hedgerow.likelihood.scales import BOTTOM, CERTAIN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,8 +98,7 @@ class Prior:
             if (absent := (leaves.max(axis=0) > 0) & (before == 0)).any():
                 raise ParameterError(
                     f"{source} allows {some(hierarchy.names[hierarchy.leaves[absent]])}, which the prior of "
-                    f"training "
-                    f"does not have, so nothing is known about how to weigh them. Add them to it."
+                    f"training does not have, so nothing is known about how to weigh them. Add them to it."
                 )
         with np.errstate(invalid="ignore", divide="ignore"):
             factor = _up(hierarchy, leaves) / _up(hierarchy, before[None])
@@ -124,9 +122,8 @@ class Prior:
         given = [str(name) for name in np.asarray(groups).ravel().tolist()]
         if unknown := list(dict.fromkeys(name for name in given if name not in place)):
             raise UnknownNameError(
-                f"The prior has no rows for the group {some(unknown)}.{closest(unknown[:3], place)} Add them, "
-                f"or leave "
-                f"out these examples."
+                f"The prior has no rows for the group {some(unknown)}.{closest(unknown[:3], place)} Add them, or "
+                f"leave out these examples."
             )
         return np.fromiter(map(place.__getitem__, given), np.int64, len(given))
 
@@ -203,8 +200,7 @@ def with_prior(
     """Return the likelihoods where classes occur as a prior says, and not as in training.
 
     ``p'(leaf) ∝ p(leaf) π(leaf) / π_train(leaf)``, summed up the tree. The mass that is an inner node's own is
-    treated
-    likewise, and stays there. Where no mass is left, only the root remains.
+    treated likewise, and stays there. Where no mass is left, only the root remains.
 
     Parameters
     ----------
@@ -243,9 +239,4 @@ def _of_logits(hierarchy: Hierarchy, logits: NDArray[Any], factor: Floats) -> Li
     """Return likelihoods of weighted leaves from logits: small probabilities are not lost."""
     with np.errstate(divide="ignore"):
         theta = logits.astype(np.float64) + np.log(factor)
-    nothing = np.flatnonzero(theta.max(axis=1) == -np.inf)
-    theta[nothing] = 0.0
-    values = np.array(as_numpy(flat_softmax(hierarchy, theta)))
-    values[nothing, 1:] = BOTTOM["probability"]
-    values[nothing, 0] = CERTAIN["probability"]
-    return Likelihoods.checked(hierarchy, values, "probability")
+    return Likelihoods.checked(hierarchy, softmax_or_root(hierarchy, theta), "probability")

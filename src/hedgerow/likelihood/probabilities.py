@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.arrays import UNIT, Array, as_numpy, as_scores, namespace, operations, ops_of
-from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, closest, warn
+from hedgerow.errors import ScoreError, UnknownNameError, argument, closest, warn
 from hedgerow.files import row_name
-from hedgerow.likelihood.named_columns import ColumnFit, places, split_names
+from hedgerow.likelihood.named_columns import ColumnFit, column_names, places
 from hedgerow.likelihood.scales import sum_tolerance
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def from_leaves(
     >>> likelihood.from_leaves(h, [[2, 1, 1]], renormalise=True).tolist()
     [[1.0, 0.75, 0.5, 0.25, 0.25]]
     """
-    values, names = _column_names(probabilities, classes)
+    values, names = column_names(probabilities, classes)
     known, notice = _known(source, values), ""
     if names is None:
         p = as_scores(values, len(hierarchy.leaves), "leaf", _NAMED)
@@ -106,7 +106,7 @@ def from_leaves(
         warn(notice)
     if renormalise:
         p = namespace(p).astype(p / total, p.dtype)
-    elif "float64" in str(p.dtype):
+    elif p.dtype.itemsize == 8:
         p = _divided_exactly(p, total)
     return operations.leaf_shares(hierarchy, p)
 
@@ -177,7 +177,7 @@ def from_columns(
     >>> likelihood.from_columns(h, [[0.5, 0.25, 0.25]], ["cat", "pet", "blank"], outside=["blank"]).tolist()
     [[1.0, 0.75, 0.5, 0.0, 0.0]]
     """
-    values, names = _column_names(scores, classes)
+    values, names = column_names(scores, classes)
     if names is None:
         raise ScoreError("The columns need names: give classes, or a table with column names.")
     fit = ColumnFit.own(hierarchy, names, outside)
@@ -198,19 +198,6 @@ def from_columns(
     rest = xp.clip(xp.clip(total, min=1.0) - xp.sum(own, axis=-1, dtype=xp.float64, keepdims=True), min=0.0)
     at_root = xp.astype(own[..., :1] + rest, p.dtype)
     return operations.descendant_shares(hierarchy, xp.concat([at_root, own[..., 1:]], axis=-1))
-
-
-def _column_names(table: Any, classes: ArrayLike | None) -> tuple[Any, list[str] | None]:
-    """Return values and their column names, from the table or as given; the two must agree."""
-    values, names = split_names(table)
-    if classes is None:
-        return values, names
-    given = [str(name) for name in np.asarray(classes, dtype=object).ravel().tolist()]
-    if names is not None and names != given:
-        raise ParameterError(
-            "The column names of the table differ from classes: leave out classes, or pass a plain array."
-        )
-    return values, given
 
 
 def _known(source: RowSource | None, values: Any) -> RowSource:

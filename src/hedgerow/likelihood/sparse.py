@@ -155,18 +155,15 @@ class SparseLikelihoods(Derives):
     @cached_property
     def above(self) -> Indices:
         """[entries] The position of the nearest listed ancestor of each entry; -1 if only the root is above it."""
-        # Entries between an entry and its ancestor end before the entry starts. Pointers that skip
-        # only such nodes can be followed from one to the next, so that the distance doubles in each round.
+        # Entries between an entry and its ancestor end before the entry starts: go on to their own ancestors.
         above = np.arange(len(self.node)) - 1
-        lowest = np.repeat(self.start[:-1], self.count)
+        above[self.start[:-1][self.count > 0]] = -1
         end = self.hierarchy.end[self.node]
-        while True:
-            above[above < lowest] = -1
-            wrong = np.flatnonzero(above >= 0)
-            wrong = wrong[end[above[wrong]] <= self.node[wrong]]
-            if not len(wrong):
-                return above
+        wrong = np.flatnonzero(above >= 0)
+        while len(wrong := wrong[end[above[wrong]] <= self.node[wrong]]):
             above[wrong] = above[above[wrong]]
+            wrong = wrong[above[wrong] >= 0]
+        return above
 
     def growing(self) -> NDArray[np.bool_]:
         """Return, for each example, whether a node is more likely than a listed ancestor of it.

@@ -9,18 +9,12 @@ from hedgerow.score_files.blocks import ABOUT, Block, Progress, Scores, silent
 from hedgerow.score_files.class_tables import ClassTable, read_prior, read_shares
 from hedgerow.score_files.labels import MISSING, LabelFile, no_label, read_labels
 from hedgerow.score_files.lineage_binding import bare_name
+from hedgerow.score_files.lineage_lines import LineageLineReader
 from hedgerow.score_files.listed import ExampleReader, Lineages, ListedBlock, ListReader
+from hedgerow.score_files.opening import open_parts, open_scores
 from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, STDOUT, check_layout
 from hedgerow.score_files.predictions import Written, prediction_writer, write_predictions
-from hedgerow.score_files.score_formats import (
-    FORMATS,
-    WIDE,
-    ScoreFormat,
-    column_names,
-    find_format,
-    open_parts,
-    open_scores,
-)
+from hedgerow.score_files.score_formats import FORMATS, WIDE, ScoreFormat, column_names, find_format
 from hedgerow.score_files.score_reading import ScoreReader, ScoreReading
 from hedgerow.score_files.wide_binder import check_clash, column_fit, misfit
 from hedgerow.score_files.wide_files import WideReader, open_wide
@@ -36,6 +30,7 @@ __all__ = [
     "ClassTable",
     "ExampleReader",
     "LabelFile",
+    "LineageLineReader",
     "Lineages",
     "ListReader",
     "ListedBlock",

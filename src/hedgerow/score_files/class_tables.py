@@ -1,4 +1,4 @@
-"""Tables with a row for each class: priors, and shares of classes."""
+"""Tables with a row for each class or group: priors, shares of classes, sizes of groups."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from hedgerow.errors import FileError
-from hedgerow.files import column_texts, open_table, reading
+from hedgerow.files import column_texts, is_number, open_table, reading, row_name
 from hedgerow.likelihood import Prior
 
 if TYPE_CHECKING:
@@ -29,41 +29,42 @@ class ClassTable:
     groups: list[str] | None
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], number: str) -> ClassTable:
-        """Read a table with a column `class`, and optionally `group` and the column `number`."""
+    def read(cls, path: str | os.PathLike[str], number: str, name: str = "class") -> ClassTable:
+        """Read a table with a column of names, and optionally `group` and a column of numbers."""
         shown = os.fspath(path)
         table = open_table(shown, None)
-        known = ("class", number, "group")
-        if other := [name for name in table.columns if name not in known]:
+        known = (name, number, "group")
+        if other := [column for column in table.columns if column not in known]:
             raise FileError(
-                f"{shown} has the column {other[0]!r}; its columns are 'class', and optionally {number!r} and "
-                f"'group'. "
-                f"Rename or remove it."
+                f"{shown} has the column {other[0]!r}; its columns are {name!r}, and optionally {number!r} and "
+                f"'group'. Rename or remove it."
             )
-        names = [name for name in known if name in table.columns or name == "class"]
-        places = {name: table.column(name, f"the {name} of each row") for name in names}
+        there = [column for column in known if column in table.columns or column == name]
+        places = {column: table.column(column, f"the {column} of each row") for column in there}
         with reading(shown, "a table"):
             columns = table.texts(list(places.values()))
-            texts = {name: column_texts(columns[place]) for name, place in places.items()}
-        if not texts["class"]:
-            raise FileError(f"{shown} has a header and no rows; it needs a row for each class.")
+            texts = {column: column_texts(columns[place]) for column, place in places.items()}
+        if not texts[name]:
+            raise FileError(f"{shown} has a header and no rows; it needs a row for each {name}.")
         numbers = None
         if number in texts:
-            try:
-                numbers = np.array([float(text) if text.strip() else np.nan for text in texts[number]])
-            except ValueError as error:
-                raise FileError(f"{shown}: the column {number!r} must hold numbers: {error}.") from None
-        return cls(texts["class"], numbers, texts.get("group"))
+            for row, text in enumerate(texts[number]):
+                if text.strip() and not is_number(text):
+                    where = row_name(shown, row)
+                    raise FileError(f"{shown}: {where} has {text!r} for {number!r}, which is not a number.")
+            numbers = np.array([float(text) if text.strip() else np.nan for text in texts[number]])
+        return cls(texts[name], numbers, texts.get("group"))
 
 
-def read_shares(path: str | os.PathLike[str]) -> dict[str, float]:
-    """Read the shares of classes where a model will be used: a table with the columns `class` and `share`."""
-    table = ClassTable.read(path, "share")
+def read_shares(path: str | os.PathLike[str], number: str = "share", name: str = "class") -> dict[str, float]:
+    """Read a table with two columns: the shares of classes where a model will be used, or the sizes of groups."""
+    table = ClassTable.read(path, number, name)
     if table.numbers is None or table.groups is not None:
-        raise FileError(f"{os.fspath(path)} must have the columns 'class' and 'share', and no others.")
+        raise FileError(f"{os.fspath(path)} must have the columns {name!r} and {number!r}, and no others.")
     shares = dict(zip(table.classes, table.numbers.tolist(), strict=True))
     if len(shares) < len(table.classes):
-        raise FileError(f"{os.fspath(path)} lists a class twice. Keep one of its rows.")
+        twice = next(name for i, name in enumerate(table.classes) if name in table.classes[:i])
+        raise FileError(f"{os.fspath(path)} lists {twice!r} twice. Keep one of its rows.")
     return shares
 
 
@@ -81,15 +82,6 @@ def read_prior(
     trained
         A table of how often the classes occurred in training, with the columns `class` and `prior`.
     """
-    shares: dict[str, float] | None = None
-    if trained is not None:
-        before = ClassTable.read(trained, "prior")
-        if before.numbers is None or before.groups is not None:
-            raise FileError(
-                f"{os.fspath(trained)} must have the columns 'class' and 'prior', and no column 'group'."
-            )
-        shares = dict(zip(before.classes, before.numbers.tolist(), strict=True))
-        if len(shares) < len(before.classes):
-            raise FileError(f"{os.fspath(trained)} lists a class twice. Keep one of its rows.")
+    shares = None if trained is None else read_shares(trained, "prior")
     table = ClassTable.read(path, "prior")
     return Prior.of(hierarchy, table.classes, table.numbers, table.groups, shares, os.fspath(path))

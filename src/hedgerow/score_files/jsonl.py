@@ -9,11 +9,13 @@ import msgspec
 
 from hedgerow.errors import FileError, closest
 from hedgerow.files import read_lines
-from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
+from hedgerow.score_files.lineage_binding import Lineage, Step, parsed_lineage
 from hedgerow.score_files.listed import ExampleReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from hedgerow.score_files.score_reading import ScoreReading
 
 _EXPECTED = (
     'Expected: {"id": "a", "answer": "robin"}; "answer" may be a list of answers, "confidence" a number from 0 '
@@ -34,9 +36,9 @@ class JsonlReader(ExampleReader):
 
     free_text = True
 
-    def __init__(self, path: str, id_column: str | None = None) -> None:
+    def __init__(self, path: str, how: ScoreReading, *_: object) -> None:
         super().__init__(path, self._listed, _parsed)
-        self._id = id_column or "id"
+        self._id = how.id_column or "id"
         self._lines = [(number, line) for number, line in enumerate(read_lines(path), 1) if line.strip()]
         self.rows = len(self._lines)
 
@@ -52,6 +54,8 @@ class JsonlReader(ExampleReader):
             if len(given) != len(answers):
                 counts = f"{len(answers)} answers and {len(given)} confidences"
                 raise FileError(f"{self.path}, line {number:,} has {counts}. {_EXPECTED}.")
+            if wrong := [value for value in given if value is not None and not 0 <= value <= 1]:
+                raise FileError(f"{self.path}, line {number:,} has the confidence {wrong[0]:g}. {_EXPECTED}.")
             shares: defaultdict[str, float] = defaultdict(float)
             for answer, confidence in zip(answers, given, strict=True):
                 if text := (answer or "").strip(_AROUND):
@@ -76,4 +80,5 @@ class JsonlReader(ExampleReader):
 
 
 def _parsed(text: str) -> Lineage:
-    return as_lineage(map(Step.of, text.split(";"))) if ";" in text else (Step("", (text,)),)
+    sign = next((sign for sign in ";>" if sign in text), None)
+    return parsed_lineage(text, sign) if sign else (Step("", (text,)),)

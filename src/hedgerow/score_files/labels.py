@@ -321,14 +321,12 @@ class LabelFile:
                     example = f"{block.ids[differ[0]]!r} is {there!r} in the former, {here!r} in the latter"
                 other += len(differ)
             unlabelled += block.ids[~found][: _SHOWN - len(unlabelled)].tolist()
-            if self.nodes is None:
-                known: dict[str, Any] = {
-                    key: np.where(found, values[place], "") for key, values in self.about.items()
-                }
-                yield replace(block, **known | unsure)
-            elif self._keeps_all:  # other examples of the event may have a label
-                known = {key: np.where(found, values[place], "") for key, values in self.about.items()}
-                yield replace(block, labels=np.where(found, self.nodes[place], MISSING), **known | unsure)
+            known: dict[str, Any]
+            if self.nodes is None or self._keeps_all:  # other examples of the event may have a label
+                known = {key: np.where(found, values[place], "") for key, values in self.about.items()} | unsure
+                if self.nodes is not None:
+                    known["labels"] = np.where(found, self.nodes[place], MISSING)
+                yield replace(block, **known)
             elif found.any() or self._part:  # of a part without labels, blocks without examples remain
                 place = place[found]
                 known = {key: values[place] for key, values in self.about.items()} | unsure

@@ -195,6 +195,14 @@ class Binder:
         return nodes
 
     @cached_property
+    def _by_alias(self) -> dict[str, list[int]]:
+        """The nodes, ascending, by the folded forms of their aliases: there may be millions, so only if needed."""
+        nodes: dict[str, set[int]] = {}
+        for alias, node in self._aliases.items():
+            nodes.setdefault(folded(alias), set()).add(node)
+        return {alias: sorted(several) for alias, several in nodes.items()}
+
+    @cached_property
     def _rank(self) -> list[str]:
         """The letter of each node's rank, from the tree's ranks or the prefix of the name; '' if unknown."""
         if self._hierarchy.rank is not None:
@@ -298,6 +306,8 @@ class Binder:
         nodes = self._by_name.get(folded(name), [])
         if not nodes and name in self._aliases:
             nodes = [self._aliases[name]]
+        elif not nodes and not name.isdecimal():  # ids are written in one way
+            nodes = self._by_alias.get(folded(name), [])
         return [node for node in nodes if not rank or self._rank[node] in ("", rank)]
 
     def _has_rank_below(self, top: int, rank: str) -> bool:

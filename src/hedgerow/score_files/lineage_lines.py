@@ -1,122 +1,145 @@
-"""Lines with an id, a tab, and one lineage whose steps have confidences in per cent: IDTAXA and BLCA."""
+"""Lines with an id and one lineage, each step of which has a confidence: the RDP classifier, IDTAXA and BLCA."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from hedgerow.errors import FileError
-from hedgerow.score_files.listed import (
-    Lineages,
-    ListedBlock,
-    ListReader,
-    line_blocks,
-    lineage_of_steps,
-    steps_block,
-)
+from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
+from hedgerow.score_files.lines import LineReader
+from hedgerow.score_files.listed import BETWEEN, Lineages, ListedBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from hedgerow.tree import Indices
 
+NUMBER = r"-?(?i:nan|inf|[0-9]+\.?[0-9]*(?:e[-+]?[0-9]+)?)"
 _CUT = "\n"  # between steps; no line contains it
-_QUOTED = r'^"|"$'  # R writes quotes
+_QUOTED = r'^"|"$'
 _WHOLE = 1 + 1e-9  # sums of votes may exceed 100 %, by rounding
 
 
-@final
-@dataclass(frozen=True)
-class Notation:
-    """How a tool writes a lineage."""
+class LineageLineReader(LineReader):
+    """Sequences with one lineage each, and the confidence of every step; a child says how they are written.
 
-    tool: str
-    end: str
-    """What ends a step, as a pattern; its first group belongs to the step."""
-    step: str
-    """One step, as a pattern with the groups name, value and, if there is one, rank."""
-    nothing: str
-    """A name that says that there is none, as a pattern."""
-    example: str
-
-    def recognise(self, lines: Sequence[str]) -> bool:
-        """Return whether lines are certainly written by the tool; lines without a lineage alone are not enough."""
-        texts = [line.partition("\t")[2].strip('"') for line in lines if line.count("\t") == 1]
-        steps = [[re.match(self.step, step) for step in self._steps(text)] for text in texts]
-        good = [bool(found) and all(found) for found in steps]
-        nothing = [re.fullmatch(self.nothing, text) is not None for text in texts]
-        return len(lines) - len(texts) <= 1 and any(good) and all(map(max, zip(good, nothing, strict=True)))
-
-    def _steps(self, text: str) -> list[str]:
-        return [step for step in re.sub(self.end, rf"\1{_CUT}", text).split(_CUT) if step]
-
-
-IDTAXA = Notation(
-    "IDTAXA",
-    r"([\])]); *|$",
-    r"^ *(?P<name>[^;]*?) *[\[(](?:(?P<rank>[^,\[\]()]*), *)?(?P<value>[0-9.]+)%[\])]$",
-    "[Uu]nclassified.*|Root|",
-    "Root [95.3%]; Bacteria [95.3%]; Firmicutes [81%]",
-)
-"""What DECIPHER's documentation writes to a text file, and what its web tool does, with ranks."""
-BLCA = Notation(
-    "BLCA",
-    r"(;[0-9.]+)(?:;|$)",
-    "^(?P<rank>[a-z ]*):(?P<name>[^:]*|[^;]*);(?P<value>[0-9.]+)$",
-    "[Uu]nclassified|Not Available|",
-    "superkingdom:Bacteria;100.0;phylum:Firmicutes;98.2;",
-)
-
-
-@final
-class LineageLineReader(ListReader):
-    """Sequences with one lineage each, and the confidence of every step."""
+    It sets `tool`, `expected`, `end` and `step`, and the others as needed.
+    """
 
     listing = "lineages"
-    line_based = True
 
-    def __init__(self, path: str, notation: Notation) -> None:
-        self.path = path
-        self._notation = notation
-        self.lineages = Lineages(lambda text: lineage_of_steps(text, re.compile(notation.nothing)))
+    start: ClassVar[str] = ""
+    """A pattern of how a line begins."""
+    fields: ClassVar[int] = 2
+    """The number of fields, at most; tabs separate them, and the first is the id."""
+    field: ClassVar[int] = 1
+    """The field that is the lineage."""
+    has_tabs: ClassVar[bool] = False
+    """Whether there are also tabs in the lineage, which is then the last field."""
+    end: ClassVar[str]
+    """A pattern of what ends a step; its first group belongs to the step."""
+    step: ClassVar[str]
+    """A pattern of a step, with the groups `rank`, `name` and `value`."""
+    nothing: ClassVar[str] = ""
+    """A pattern of names, or lineages, that say that there is none."""
+    header: ClassVar[str] = "^$"
+    """A pattern of a first line that is no example."""
+    whole: ClassVar[float] = 1.0
+    """What a confidence is divided by."""
 
-    def read(self, rows: int, keys: frozenset[str]) -> Iterator[ListedBlock]:  # noqa: ARG002
-        """Yield the file in blocks of at most `rows` sequences."""
+    def __init__(self, path: str, *_: object) -> None:
+        super().__init__(path)
+        nothing = re.compile(self.nothing)
+
+        def parsed(text: str) -> Lineage:
+            pairs = (step.split(":", 1) for step in text.split(BETWEEN))
+            # The root of a tool's classes is the root of the tree, whatever either is called.
+            return as_lineage(
+                Step("", ("",)) if rank == "rootrank" or nothing.fullmatch(name) else Step.of(name, rank)
+                for rank, name in pairs
+            )
+
+        self.lineages = Lineages(parsed)
+
+    def parsed(self, place: Indices, lines: Any) -> ListedBlock:
+        """Return the sequences of some lines."""
+        import pyarrow.compute as pc
+
+        if place[0] == 1 and pc.match_substring_regex(lines[:1], self.header)[0].as_py():
+            place, lines = place[1:], lines[1:]
+        fields = pc.split_pattern(lines, "\t", max_splits=self.fields - 1 if self.has_tabs else None)
+        found = pc.list_value_length(fields)
+        self.check(pc.and_(pc.greater(found, self.field), pc.less_equal(found, self.fields)), place, lines)
+        if self.start:
+            self.check(pc.match_substring_regex(lines, self.start), place, lines)
+        ids, texts = (pc.list_element(fields, field) for field in (0, self.field))
+        if pc.any(pc.ends_with(texts, '"')).as_py():  # R writes quotes
+            ids, texts = (pc.replace_substring_regex(each, _QUOTED, "") for each in (ids, texts))
+        if self.nothing:
+            texts = pc.if_else(pc.match_substring_regex(texts, f"^({self.nothing})$"), "", texts)
+        count, steps, value = self.split(place, texts)
+        row = np.repeat(np.arange(len(place)), count)
+        lineage = np.repeat(self.lineages.numbers(steps), count[count > 0])
+        step = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+        return ListedBlock(place, {"ids": ids}, row, lineage, step, value)
+
+    def split(self, place: Indices, texts: Any) -> tuple[Indices, Any, Any]:
+        """Return the number of steps of each lineage; the steps of each that has any, joined; and all values."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        notation = self._notation
-        for place, lines in line_blocks(self.path, rows):
-            if place[0] == 1 and "\t" not in lines[0].as_py():  # R's header
-                place, lines = place[1:], lines[1:]
-            fields = pc.split_pattern(lines, "\t")
-            self._check(place, lines, pc.equal(pc.list_value_length(fields), 2))
-            ids, texts = (pc.replace_substring_regex(pc.list_element(fields, i), _QUOTED, "") for i in range(2))
-            texts = pc.if_else(pc.match_substring_regex(texts, f"^({notation.nothing})$"), "", texts)
-            pieces = pc.split_pattern(pc.replace_substring_regex(texts, notation.end, rf"\1{_CUT}"), _CUT)
-            row = np.repeat(np.arange(len(lines)), pc.list_value_length(pieces).to_numpy(zero_copy_only=False))
-            filled = pc.not_equal(pieces.flatten(), "")
-            row, steps = row[filled.to_numpy(zero_copy_only=False)], pieces.flatten().filter(filled)
-            found = pc.extract_regex(steps, notation.step)
-            self._check(place, lines, pc.is_valid(found), row)
-            name, rank, value = (pc.struct_field(found, part) for part in ("name", "rank", "value"))
-            try:
-                share = pc.cast(value, pa.float64()).to_numpy(zero_copy_only=False) / 100
-            except pa.ArrowInvalid:
-                self._check(place, lines, pc.match_substring_regex(value, r"^[0-9]*\.?[0-9]*$"), row)
-                raise
-            share = np.where((share > 1) & (share <= _WHOLE), 1.0, share)
-            yield steps_block(self.lineages, place, ids, row, rank, name, share)
+        pieces = pc.split_pattern(pc.replace_substring_regex(texts, self.end, rf"\1{_CUT}"), _CUT)
+        row = np.repeat(np.arange(len(place)), pc.list_value_length(pieces).to_numpy(zero_copy_only=False))
+        filled = pc.not_equal(pieces.flatten(), "")
+        row = row[filled.to_numpy(zero_copy_only=False)]
+        steps = pieces.flatten().filter(filled).dictionary_encode()
+        found = pc.extract_regex(steps.dictionary, self.step)  # equal steps once
+        rank, name, value = (pc.struct_field(found, part) for part in ("rank", "name", "value"))
+        good = pc.and_not(pc.match_substring_regex(value, f"^{NUMBER}$"), pc.match_substring(name, BETWEEN))
+        self.check(pc.fill_null(good, False).take(steps.indices), place, steps, row)
+        share = np.array(value.to_pylist(), dtype=np.float64)[steps.indices.to_numpy()] / self.whole
+        share[(share > 1) & (share <= _WHOLE)] = 1.0
+        count = np.bincount(row, minlength=len(place))
+        offsets = pa.array(np.append(0, np.cumsum(count[count > 0])), pa.int32())
+        joined = pc.binary_join_element_wise(rank, name, ":").take(steps.indices)
+        return count, pc.binary_join(pa.ListArray.from_arrays(offsets, joined), BETWEEN), share
 
-    def _check(self, place: Any, lines: Any, good: Any, row: Any = None) -> None:
-        """Refuse the first line in which something is not good."""
-        import pyarrow.compute as pc
 
-        if (wrong := pc.index(good, False).as_py()) >= 0:
-            number = wrong if row is None else row[wrong]
-            raise FileError(
-                f"{self.path}, line {place[number]:,} is not what {self._notation.tool} writes: "
-                f"{lines[number].as_py()[:80]!r}. Expected: an id, a tab, and a lineage such as "
-                f"{self._notation.example}."
-            )
+@final
+class RdpReader(LineageLineReader):
+    """The RDP classifier (allrank, fixrank)."""
+
+    tool = "the RDP classifier"
+    expected = (
+        "an id, the orientation, then a name, its rank and its confidence in turn, separated by tabs (the formats "
+        "allrank and fixrank)"
+    )
+    start = r"^[^\t]*\t[-+]?\t[^\t]*\t"
+    fields, field, has_tabs = 3, 2, True
+    end = rf"(\t{NUMBER})(?:\t|$)"
+    step = rf"^(?P<name>[^\t]*)\t(?P<rank>[^\t]*)\t(?P<value>{NUMBER})$"
+
+
+@final
+class IdtaxaReader(LineageLineReader):
+    """IDTAXA: what DECIPHER's documentation writes to a text file, and what its web tool does, with ranks."""
+
+    tool = "IDTAXA"
+    expected = "an id, a tab, and a lineage such as Root [95.3%]; Bacteria [95.3%]; Firmicutes [81%]"
+    header = '^"?x"?$'  # R's
+    end = r"(%[\])])(?:; *|$)"
+    step = rf"^ *(?P<name>[^;]*?) *[\[(](?:(?P<rank>[A-Za-z ]*), *)?(?P<value>{NUMBER})%[\])]$"
+    nothing = "[Uu]nclassified.*|Root|"
+    whole = 100.0
+
+
+@final
+class BlcaReader(LineageLineReader):
+    """BLCA."""
+
+    tool = "BLCA"
+    expected = "an id, a tab, and a lineage such as superkingdom:Bacteria;100.0;phylum:Firmicutes;98.2;"
+    end = rf"(;{NUMBER})(?:;|$)"
+    step = rf"^(?P<rank>[a-z ]*):(?P<name>[^:]*|[^;]*);(?P<value>{NUMBER})$"
+    nothing = "[Uu]nclassified|Not Available|"
+    whole = 100.0

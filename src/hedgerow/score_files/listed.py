@@ -1,21 +1,19 @@
-"""Files that list classes: base classes of their readers, and shared parts for tables, lines and lineages."""
+"""Files that list classes: base classes of their readers, and shared parts for tables."""
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
-from hedgerow.errors import FileError, ScoreError
-from hedgerow.files import Table, open_binary, reading, require_file, row_name
+from hedgerow.errors import ScoreError
+from hedgerow.files import Table, reading, row_name
 from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
 from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReader, ScoreReading, about_columns
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
@@ -26,7 +24,6 @@ Listing = Literal["lineages", "top", "independent"]
 """What is listed: one lineage with a likelihood for each of its steps; classes with their own mass; or classes
 whose probabilities were estimated one by one."""
 _ROWS = 1 << 17
-_BYTES = 1 << 24  # of text at a time
 BETWEEN = "\x1f"
 """Separates the names of a row; no name contains it."""
 
@@ -63,8 +60,6 @@ class ListReader(ScoreReader):
     listing: Listing
     lineages: Lineages
     """The lineages found so far."""
-    line_based: bool = False
-    """Whether messages locate examples by line, counted from 1; otherwise by row, counted from 0."""
     free_text: bool = False
     """Whether classes may be called anything: those that cannot be found stay at the root, with a warning."""
 
@@ -73,8 +68,8 @@ class ListReader(ScoreReader):
         return _ROWS
 
     def where(self, place: int) -> str:
-        """Name a line or row of the file."""
-        return f"line {place:,}" if self.line_based else row_name(self.path, place)
+        """Name a row of the file."""
+        return row_name(self.path, place)
 
 
 @final
@@ -259,7 +254,7 @@ def repeated(ids: Any) -> tuple[int, int] | None:
     return (int(number[again[0]]), int(again[0])) if len(again) else None
 
 
-# Cells and lines -----------------------------------------------------------------------------------------------
+# Cells -----------------------------------------------------------------------------------------------
 
 
 def joined_cells(cells: Sequence[Any]) -> Any:
@@ -276,69 +271,3 @@ def split_cells(text: str, ranks: Sequence[str]) -> Lineage:
     if len(cells) != len(ranks):
         raise ScoreError(f"A name contains the control character {BETWEEN!r}: {text!r}. Remove it.")
     return as_lineage(Step.of(cell, rank) for rank, cell in zip(ranks, cells, strict=True))
-
-
-def steps_block(
-    lineages: Lineages, place: Indices, ids: Any, row: Indices, ranks: Any, names: Any, value: NDArray[np.float64]
-) -> ListedBlock:
-    """Return the block of lineages that are given step by step: the row, rank, name and value of each step."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    count = np.bincount(row, minlength=len(place))
-    start = np.append(0, np.cumsum(count))
-    steps = pc.binary_join_element_wise(ranks, names, ":")
-    texts = pc.binary_join(pa.ListArray.from_arrays(pa.array(start, pa.int32()), steps), BETWEEN)
-    classified = np.flatnonzero(count)
-    number = np.zeros(len(place), dtype=np.int64)
-    number[classified] = lineages.numbers(texts.take(classified))
-    return ListedBlock(place, {"ids": ids}, row, number[row], np.arange(len(row)) - start[row], value)
-
-
-def lineage_of_steps(text: str, nothing: re.Pattern[str] | None = None) -> Lineage:
-    """Return a lineage of a `steps_block`; names that match `nothing` are blank."""
-    pairs = (step.split(":", 1) for step in text.split(BETWEEN))
-    # The root of a tool's classes is the root of the tree, whatever either is called.
-    return as_lineage(
-        Step("", ("",)) if rank == "rootrank" or (nothing and nothing.fullmatch(name)) else Step.of(name, rank)
-        for rank, name in pairs
-    )
-
-
-def line_blocks(path: str, rows: int) -> Iterator[tuple[Indices, Any]]:
-    """Yield the numbers and texts of the non-blank lines of a UTF-8 file, at most `rows` at a time."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    require_file(path)
-    first = 1
-    with open_binary(path) as file:
-        while data := file.read(_BYTES) + file.readline():
-            if first == 1:
-                data = data.removeprefix(BOM_UTF8)
-            if b"\r" in data:
-                data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-            _check_encoding(path, data, first)
-            ends = pa.py_buffer(np.array([0, len(data)], dtype=np.int32))
-            lines = pc.split_pattern(pa.StringArray.from_buffers(1, ends, pa.py_buffer(data)), "\n").flatten()
-            lines = lines[: len(lines) - data.endswith(b"\n")]
-            filled = pc.not_equal(lines, "")
-            place = first + np.flatnonzero(filled.to_numpy(zero_copy_only=False))
-            first += len(lines)
-            if len(place) < len(lines):
-                lines = lines.filter(filled)
-            for start in range(0, len(lines), rows):
-                yield place[start : start + rows], lines[start : start + rows]
-
-
-def _check_encoding(path: str, data: bytes, first: int) -> None:
-    """Refuse bytes that are not UTF-8; `first` is the number of their first line."""
-    if data.isascii():
-        return
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        line = first + data.count(b"\n", 0, error.start)
-        raise FileError(
-            f"{path}, line {line:,} is not UTF-8: it has the byte 0x{data[error.start]:02x}. Save it as UTF-8."
-        ) from None

@@ -136,7 +136,8 @@ class ListedBinder:
 
     def _class(self, raw: ListedBlock, entry: int) -> str:
         steps = self._reader.lineages.steps[raw.lineage[entry]]
-        return steps[-1 if raw.step is None else raw.step[entry]].names[0] if steps else "(nothing)"
+        names = [step.names[0] for step in (steps if raw.step is None else steps[: raw.step[entry] + 1])]
+        return next(filter(None, reversed(names)), "(nothing)")
 
     def _remarks(self, examples: int, unclassified: int, growing: int) -> Iterator[str]:
         if unclassified:

@@ -82,9 +82,9 @@ def looks_like_pybioclip(columns: Sequence[str]) -> bool:
 class PybioclipReader(LongReader):
     """The output of pybioclip: images with their best candidates, each with the names of its ranks."""
 
-    def __init__(self, path: str, delimiter: str | None = None) -> None:
+    def __init__(self, path: str, how: ScoreReading, *_: object) -> None:
         self.path = path
-        self._table = table = open_table(path, delimiter)
+        self._table = table = open_table(path, how.delimiter)
         self._about = {"ids": table.column("file_name", "the images")}
         self._score = table.column("score", "the scores")
         ranks = [rank for rank in (_CUSTOM, *_RANKS) if rank in table.columns]

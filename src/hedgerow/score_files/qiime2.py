@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hedgerow.score_files.score_reading import ScoreReading
     from hedgerow.tree import Indices
 
 
@@ -32,9 +33,9 @@ class Qiime2Reader(ListReader):
 
     listing = "top"
 
-    def __init__(self, path: str, delimiter: str | None = None) -> None:
+    def __init__(self, path: str, how: ScoreReading, *_: object) -> None:
         self.path = path
-        self._table = open_table(path, delimiter)
+        self._table = open_table(path, how.delimiter)
         self._text = {
             "ids": self._table.column(COLUMNS[0], "the ids"),
             "taxon": self._table.column(COLUMNS[1], "taxa"),

@@ -1,47 +1,30 @@
-"""Score formats by name, how each is recognised, and `open_scores`: from a file to blocks of likelihoods."""
+"""Score formats by name, how each is recognised, and which of them a file in none resembles most."""
 
 from __future__ import annotations
 
-import os
+import re
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
-
-from hedgerow.errors import HedgerowError, ParameterError, ScoreError, UnknownNameError, argument
-from hedgerow.files import (
-    TABLES,
-    Archive,
-    extension,
-    is_number,
-    open_text,
-    refuse_spreadsheet,
-    require_file,
-    row_name,
-)
-from hedgerow.likelihood import restrict
+from hedgerow.errors import HedgerowError, ParameterError, argument
+from hedgerow.files import TABLES, Archive, extension, open_text, refuse_spreadsheet, require_file
 from hedgerow.registry import Registry
-from hedgerow.score_files import jsonl, kraken2, lineage_lines, listed_tables, qiime2, rdp, sintax, speciesnet
-from hedgerow.score_files.blocks import Block, Scores
-from hedgerow.score_files.class_tables import read_prior
-from hedgerow.score_files.event_pooling import EventPooling
-from hedgerow.score_files.labels import LabelFile, labelled
-from hedgerow.score_files.listed_binder import ListedBinder
-from hedgerow.score_files.nearest import nearest_lines, nearest_table
+from hedgerow.score_files import jsonl, kraken2, lineage_lines, listed_tables, qiime2, sintax, speciesnet
 from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReader, ScoreReading
-from hedgerow.score_files.wide_binder import WideBinder
-from hedgerow.score_files.wide_files import WideReader, open_wide
-from hedgerow.tree import Hierarchy, Indices, Settings
+from hedgerow.score_files.wide_files import open_wide
+from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable
 
+    from hedgerow.score_files.lines import LineReader
 
 AUTO, WIDE = "auto", "wide"
 _CHARACTERS = 1 << 14  # read to recognise a format
-_SHOWN = 5  # warnings in an error
-_COMPARED = 50  # lines
+_COMPARED = 20  # lines that are compared with those of known formats
+_ALIKE = 0.6  # share of the fields of a line that resemble those of the nearest format, at least
+_COLUMNS_ALIKE = 2  # columns of a table that the nearest format has too, at least
 
 
 @final
@@ -69,7 +52,7 @@ class ScoreFormat:
     settings: Settings = field(default_factory=lambda: Settings(single_child="answer"))
     """The default settings for scores in this format."""
     example: str = ""
-    """A line that is typical of it, or the header of a table, with commas: see `nearest`."""
+    """A typical line, or the header of a table, with commas: what is in no known format is compared with it."""
 
 
 def _is_long(glance: Glance) -> bool:
@@ -82,12 +65,8 @@ def _is_speciesnet(glance: Glance) -> bool:
     return glance.suffix == ".json" and start.startswith('{"predictions":')
 
 
-def _lineage_lines(notation: lineage_lines.Notation) -> ScoreFormat:
-    return ScoreFormat(
-        lambda path, *_: lineage_lines.LineageLineReader(path, notation),
-        lambda glance: notation.recognise(glance.lines),
-        example=f"q1\t{notation.example}",
-    )
+def _in_lines(reader: type[LineReader], example: str) -> ScoreFormat:
+    return ScoreFormat(reader, lambda glance: reader.recognise(glance.lines), example=example)
 
 
 def _checked(name: str, given: Any) -> ScoreFormat:
@@ -109,36 +88,24 @@ FORMATS: Registry[ScoreFormat] = Registry(
             Settings(),
             example="id,family,family_confidence,genus,genus_confidence",
         ),
-        "sintax": ScoreFormat(
-            lambda path, *_: sintax.SintaxReader(path),
-            lambda glance: sintax.looks_like_sintax(glance.lines),
-            example="q1\td:Bacteria(1.00),p:Firmicutes(0.98)\t+\td:Bacteria",
-        ),
-        "rdp": ScoreFormat(
-            lambda path, *_: rdp.RdpReader(path),
-            lambda glance: rdp.looks_like_rdp(glance.lines),
-            example="q1\t\tRoot\trootrank\t1.0\tBacteria\tdomain\t1.0",
-        ),
+        "sintax": _in_lines(sintax.SintaxReader, "q1\td:Bacteria(1.00),p:Firmicutes(0.98)\t+"),
+        "rdp": _in_lines(lineage_lines.RdpReader, "q1\t\tRoot\trootrank\t1.0\tBacteria\tdomain\t1.0"),
         "qiime2": ScoreFormat(
-            lambda path, how, _: qiime2.Qiime2Reader(path, how.delimiter),
+            qiime2.Qiime2Reader,
             lambda glance: bool(glance.lines) and glance.lines[0].startswith("\t".join(qiime2.COLUMNS)),
             example="Feature ID,Taxon,Confidence",
         ),
         "speciesnet": ScoreFormat(
-            lambda path, *_: speciesnet.SpeciesnetReader(path),
+            speciesnet.SpeciesnetReader,
             _is_speciesnet,
             example='{"predictions": [{"filepath": "a.jpg", "classifications": {"classes": [], "scores": []}}]}',
         ),
         "pybioclip": ScoreFormat(
-            lambda path, how, _: listed_tables.PybioclipReader(path, how.delimiter),
+            listed_tables.PybioclipReader,
             lambda glance: listed_tables.looks_like_pybioclip(glance.columns),
             example="file_name,kingdom,phylum,class,order,family,genus,species_epithet,species,common_name,score",
         ),
-        "kraken2": ScoreFormat(
-            lambda path, *_: kraken2.Kraken2Reader(path),
-            lambda glance: kraken2.looks_like_kraken2(glance.lines),
-            example="C\tq1\t562\t98|94\t562:13 0:1 |:| 562:3",
-        ),
+        "kraken2": _in_lines(kraken2.Kraken2Reader, "C\tq1\t562\t98|94\t562:13 0:1 |:| 562:3"),
         "dada2": ScoreFormat(
             listed_tables.Dada2Reader,
             lambda glance: listed_tables.looks_like_dada2(glance.columns),
@@ -151,13 +118,13 @@ FORMATS: Registry[ScoreFormat] = Registry(
             example="Start (s),End (s),Scientific name,Common name,Confidence,File",
         ),
         "jsonl": ScoreFormat(
-            lambda path, how, _: jsonl.JsonlReader(path, how.id_column),
+            jsonl.JsonlReader,
             lambda glance: glance.suffix in (".jsonl", ".ndjson"),
             Settings(),
             example='{"id": "a", "answer": "robin", "confidence": 0.9}',
         ),
-        "idtaxa": _lineage_lines(lineage_lines.IDTAXA),
-        "blca": _lineage_lines(lineage_lines.BLCA),
+        "idtaxa": _in_lines(lineage_lines.IdtaxaReader, "q1\tRoot [95.3%]; Bacteria [95.3%]; Firmicutes [81%]"),
+        "blca": _in_lines(lineage_lines.BlcaReader, "q1\tsuperkingdom:Bacteria;100.0;phylum:Firmicutes;98.2;"),
     },
     group="hedgerow.score_files",
     check=_checked,
@@ -185,28 +152,54 @@ def find_format(path: str, how: ScoreReading | None = None) -> str:
         return WIDE
     refuse_spreadsheet(path)
     what = f"may be {' or '.join(found)}" if found else "cannot be told from its name and first lines"
-    near = "" if found else _nearest(glance, tables=False)
+    if not (glance.lines or glance.columns):
+        what = "cannot be told: it is empty, or not text in UTF-8"
+    name, near = (None, "") if found else nearest(path, how, glance)
+    named = argument("scores_format", name or "sintax")
     raise ParameterError(
-        f"{path}: the format {what}.{near} Name it, as in {argument('scores_format', 'sintax')}; there are "
-        f"{', '.join(FORMATS.names())}. A wide file is .npz, {', '.join(TABLES)}."
+        f"{path}: the format {what}.{near} Name it, as in {named}; there are {', '.join(FORMATS.names())}. A wide "
+        f"file is .npz, {', '.join(TABLES)}."
     )
 
 
-def _nearest(glance: Glance, *, tables: bool) -> str:
-    """Say which format, of tables or of others, a file in none of them resembles most; '' if there is none."""
-    examples = {
-        name: known.example
-        for name, known in FORMATS.items()
-        if known.example and (not {"\t", "{"} & set(known.example)) == tables
-    }
-    if tables:
-        return nearest_table(glance.columns, examples)
+def nearest(path: str, how: ScoreReading, glance: Glance | None = None) -> tuple[str | None, str]:
+    """Return the format that a file in no known one resembles most, and a sentence on the first difference.
+
+    The sentence is what the reader of that format says; "" if no format is near.
+    """
+    seen = glance or _glance(path, how)
+    like = {name: _likeness(known, seen) for name, known in FORMATS.items() if known.example}
+    name = max(like, key=like.__getitem__)
+    if not like[name]:
+        return None, ""
+    try:
+        reader = FORMATS[name].open(path, how, frozenset())
+        next(iter(reader.read(_COMPARED, reader.has)), None)
+    except HedgerowError as error:
+        return name, f" It is most like {name}, but {str(error).removeprefix(path).lstrip(' ,:')}"
+    return name, f" It is most like {name}."
+
+
+def _likeness(known: ScoreFormat, glance: Glance) -> float:
+    """Return how much a file resembles a format; 0 if not enough, 1 or more if some lines are certainly in it."""
+    if not {"\t", "{"} & set(known.example):
+        columns = known.example.split(",")
+        alike = len({*columns} & {*glance.columns})
+        return alike / len(columns) if alike >= _COLUMNS_ALIKE else 0.0
     lines = glance.lines[:_COMPARED]
-    return (
-        nearest_lines(lines, examples, lambda name, line: FORMATS[name].recognise(replace(glance, lines=(line,))))
-        if lines
-        else ""
-    )
+    certain = sum(known.recognise(Glance("", (line,))) for line in lines)
+    if certain or not lines or glance.columns:
+        return 1 + certain / len(lines) if certain else 0.0
+    here, there = (re.split(r"\t|(?<=\")(?=:)", line) for line in (lines[0], known.example))
+    pairs = list(zip(here, there, strict=False))
+    like = sum(_shape(one) == _shape(other) for one, other in pairs) / len(there)
+    return like if len(pairs) > 1 and like >= _ALIKE else 0.0
+
+
+def _shape(text: str) -> str:
+    """Return the distinct parts of a list, with words and numbers replaced."""
+    parts = re.sub(r"\b[0-9.]+\b", "0", re.sub(r"[^\W\d]\w*", "a", text)).split(",")
+    return ",".join(dict.fromkeys(parts))
 
 
 def column_names(path: str, delimiter: str | None = None) -> list[str]:
@@ -235,188 +228,3 @@ def _glance(path: str, how: ScoreReading) -> Glance:
     lines = start.split("\n")
     whole = lines[:-1] if len(start) == _CHARACTERS and len(lines) > 1 else lines
     return Glance(suffix, tuple(filter(None, whole)), tuple(columns))
-
-
-# Opening ------------------------------------------------------------------------------------------------
-
-
-def open_scores(
-    path: str | os.PathLike[str],
-    hierarchy: Hierarchy,
-    reading: ScoreReading | None = None,
-    *,
-    labels: bool | LabelFile = True,
-    block_rows: int | None = None,
-    row_groups: range | None = None,
-) -> Scores:
-    r"""Open a score file and bind its classes to the nodes of a tree, by name.
-
-    In a wide file, columns that are exactly the leaves are summed up the tree (logits through a softmax first);
-    columns that are all nodes (the root is optional) are taken as the likelihoods of the nodes; anything else is
-    an error, unless the reading says ``columns="own"``. Files in the other formats list a few classes for each
-    example, and give sparse likelihoods.
-
-    Parameters
-    ----------
-    path
-        A wide `.npz`, `.csv`, `.tsv` or `.parquet` file, or the output of a tool.
-    hierarchy
-        The tree.
-    reading
-        How to read the file.
-    labels
-        Whether to read labels, from the file or from the `labels_file` of the reading; or an open label file,
-        which several parts may share.
-    block_rows
-        Rows to read at a time; by default about 30 MB.
-    row_groups
-        Of a Parquet file, read only these row groups.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib, hedgerow as hr
-    >>> h = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "scores.csv")
-    ...     _ = file.write_text("wolf;cat;dog;kind\n0.5;0.25;0.25;wolf\n0;0.5;0.5;pet\n")
-    ...     for block in hr.open_scores(file, h, hr.ScoreReading(delimiter=";", label_column="kind")):
-    ...         print(block.q.tolist(), block.labels.tolist())
-    [[1.0, 0.5, 0.25, 0.25, 0.5], [1.0, 1.0, 0.5, 0.5, 0.0]] [4, 1]
-    """
-    if reading is not None and not isinstance(reading, ScoreReading):
-        raise ParameterError(
-            f"reading must be a ScoreReading, such as ScoreReading(logits=True), not {reading!r}."
-        )
-    shown, how = os.fspath(path), (reading or ScoreReading()).resolved()
-    if block_rows is not None and block_rows < 1:
-        raise ParameterError(f"block_rows must be 1 or more, not {block_rows}.")
-    if not isinstance(labels, bool | LabelFile):
-        raise ParameterError(
-            f"labels says whether labels are needed, True or False, not {labels!r}. A file of labels is "
-            f"ScoreReading(labels_file=...), a column of the scores ScoreReading(label_column=...)."
-        )
-    label_file = labels if isinstance(labels, LabelFile) else LabelFile.of(hierarchy, how, labels=labels)
-    own_labels = labels is True and how.labels_file is None
-    part = isinstance(labels, LabelFile)
-    elsewhere = frozenset() if label_file is None else label_file.named
-    own = how if how.labels_file is None else replace(how, label_column=None)
-    found = find_format(shown, how)
-    reader: ScoreReader
-    if found == WIDE:
-        reader = open_wide(shown, own, labels=own_labels, elsewhere=elsewhere, row_groups=row_groups)
-    else:
-        reader = FORMATS[found].open(shown, own, elsewhere)
-    if own_labels:
-        reader.require_labels()
-    binder: Any = WideBinder if isinstance(reader, WideReader) else ListedBinder
-    try:
-        bound = binder(hierarchy, reader, how)
-    except UnknownNameError as error:
-        if how.scores_format != AUTO or how.names_classes:
-            raise
-        raise UnknownNameError(f"{error}{_nearest(_glance(shown, how), tables=True)}") from None
-    only = None if how.only is None else _only(hierarchy, how.only)
-    prior = None if how.prior is None else read_prior(how.prior, hierarchy, how.trained_prior)
-    rows = block_rows or reader.rows_at_a_time(len(hierarchy))
-    keys = reader.has if labels else reader.has - {"labels"}
-
-    def read(warnings: list[str]) -> Iterator[Block]:
-        blocks = _not_empty(bound.blocks(reader.read(rows, keys), warnings), shown)
-        if label_file is not None:
-            blocks = label_file.joined(blocks, shown, warnings)
-        blocks = (_weighed(block, shown) for block in blocks)
-        for block in blocks if how.event_column is not None else finish(blocks, warnings):
-            if only is None:
-                yield block
-            else:
-                yield replace(block, likelihoods=restrict(hierarchy, block.likelihoods, only))
-
-    def finish(blocks: Iterator[Block], warnings: list[str]) -> Iterator[Block]:
-        source = shown if label_file is None else label_file.path
-        return labelled(blocks, source, hierarchy, how, warnings, part=part)
-
-    pooling = None if how.pooling is None else EventPooling(how.pooling, shown, finish)
-    return Scores(
-        shown,
-        hierarchy,
-        read,
-        None if pooling else reader.rows,
-        has_ids="ids" in reader.has or pooling is not None,
-        settings=FORMATS[found].settings,
-        format=found,
-        prior=prior,
-        pooling=pooling,
-    )
-
-
-def _weighed(block: Block, path: str) -> Block:
-    """Return a block with its weights as numbers."""
-    if block.weights is None:
-        return block
-    texts = np.asarray(block.weights, dtype=object)
-    with suppress(ValueError):
-        weights = texts.astype(np.float64)
-        if np.all((weights >= 0) & (weights < np.inf)):
-            return replace(block, weights=weights)
-    row = next(i for i, text in enumerate(texts.tolist()) if not _is_weight(text))
-    raise ScoreError(
-        f"{path}: {row_name(path, block.start + row)} has the weight {str(texts[row])!r}. A weight is a number "
-        f"from 0 "
-        f"on: how likely the example is among new data, relative to the calibration data."
-    )
-
-
-def _is_weight(text: str) -> bool:
-    """Return whether a text is a finite number from 0 on."""
-    return is_number(text) and 0 <= float(text) < np.inf
-
-
-def _only(hierarchy: Hierarchy, names: Sequence[str]) -> Indices:
-    try:
-        return hierarchy.indices(list(names))
-    except UnknownNameError as error:
-        option = argument("only", "NAME")
-        raise UnknownNameError(
-            f"{option} takes classes of the tree, or a file with one on each line: {error}"
-        ) from None
-
-
-def open_parts(
-    paths: Sequence[str | os.PathLike[str]], hierarchy: Hierarchy, reading: ScoreReading | None = None
-) -> Scores:
-    """Open several files as one, in the given order; their labels are read once."""
-    how = reading or ScoreReading()
-    labels = LabelFile.of(hierarchy, how.resolved(), part=True)
-    parts = [open_scores(path, hierarchy, how, labels=labels or True) for path in paths]
-
-    def read(warnings: list[str]) -> Iterator[Block]:
-        start, found = 0, list[str]()
-        for part in parts:
-            for block in filter(len, part.read(found)):
-                yield replace(block, start=start)
-                start += len(block)
-        warnings += dict.fromkeys(found)
-        if not start:
-            raise ScoreError(" ".join(["There are no examples in these parts.", *warnings[:_SHOWN]]))
-        if labels is not None:
-            warnings += labels.left_over("any part")
-
-    rows = [part.rows for part in parts if part.rows is not None]
-    return replace(
-        parts[0],
-        path=f"{parts[0].path} and {len(parts) - 1} more" if len(parts) > 1 else parts[0].path,
-        read=read,
-        rows=sum(rows) if len(rows) == len(parts) else None,
-        has_ids=all(part.has_ids for part in parts),
-        warnings=[],
-    )
-
-
-def _not_empty(blocks: Iterator[Block], path: str) -> Iterator[Block]:
-    rows = 0
-    for block in blocks:
-        rows += len(block)
-        if len(block):
-            yield block
-    if not rows:
-        raise ScoreError(f"{path} has no rows: there are no examples in it.")

@@ -36,7 +36,7 @@ class _Classifications(msgspec.Struct):
 class SpeciesnetReader(ExampleReader):
     """Images with their best classes, species and higher taxa mixed; the file is read whole."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *_: object) -> None:
         super().__init__(path, self._listed, self._parsed)
         self._predictions = self._checked(_loaded(path))
         self.rows = len(self._predictions)
@@ -107,7 +107,8 @@ def _loaded(path: str) -> Any:
     try:
         return json.loads(text, object_hook=_needed)
     except json.JSONDecodeError as error:
-        cut = "" if text.rstrip().endswith("}") else " It is cut off at its end: copy or write it again."
+        whole = text.rstrip().endswith("}") or error.msg == "Extra data"
+        cut = "" if whole else " It is cut off at its end: copy or write it again."
         raise FileError(
             f"{path}, line {line_of(text, error.pos)} cannot be read as JSON: {error.msg}.{cut}"
         ) from None

@@ -267,7 +267,7 @@ def misfit(hierarchy: Hierarchy, reader: WideReader, fit: ColumnFit) -> str:
         near = closest(fit.extra[:3], hierarchy.names.tolist())
         return (
             f"The {columns} of {reader.path} must be nodes of the tree, each once: {fit.problems}.{near}"
-            f"{declare if fit.extra else ''}"
+            f"{_index(fit) or (declare if fit.extra else '')}"
         )
     expected = "all nodes (the root is optional)" if fit.taken_as == "nodes" else "the leaves"
     return (
@@ -283,14 +283,21 @@ def _own(fit: ColumnFit, reader: WideReader) -> str:
     return f" If each column is the probability of its class itself, use {argument('columns', 'own')}."
 
 
-def _advice(fit: ColumnFit, *, table: bool) -> str:
+def _index(fit: ColumnFit) -> str:
+    """Say what a column without a name may be."""
     unnamed = [name for name in fit.extra if not name or name.startswith(("Unnamed:", "__index_level"))]
-    if unnamed:
-        return (
-            f" A column without a name is usually an index. If it holds the ids, use "
-            f"{argument('id_column', unnamed[0])}; if not, write the table without it (pandas: index=False; "
-            f"R: row.names = FALSE)."
-        )
+    if not unnamed:
+        return ""
+    return (
+        f" A column without a name is usually an index. If it holds the ids, use "
+        f"{argument('id_column', unnamed[0])}; if not, write the table without it (pandas: index=False; "
+        f"R: row.names = FALSE)."
+    )
+
+
+def _advice(fit: ColumnFit, *, table: bool) -> str:
+    if unnamed := _index(fit):
+        return unnamed
     prefix = _common_prefix(fit)
     if table and prefix is not None:
         return f" If the class columns begin with {prefix!r}, use {argument('class_prefix', prefix)}."

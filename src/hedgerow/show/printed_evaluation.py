@@ -102,11 +102,12 @@ def print_evaluation(
         there = evaluation.at_probability(float(tau))
         share = float(evaluation.answered_at(from_probability([float(tau)], evaluation.scale))[0])
         right = percent(right_of_answered(there["correct"], share))
+        below = f"the root, and {right} % of the {percent(share)} % below the root"
+        which = below if share < 1 else "none is the root"
         said = (
-            f"At threshold {tau}, close to R@95C, {100 * there['correct']:.1f} % of these answers are right: the "
-            f"root, and {right} % of the {percent(share)} % below the root. They contain "
-            f"{100 * there['recall']:.1f} % of the labels' information (recall). On new examples, both will "
-            f"differ somewhat: `select` chooses a threshold that keeps its promise there.\n"
+            f"At threshold {tau}, close to R@95C, {percent(there['correct'])} % of these answers are right: "
+            f"{which}. They contain {percent(there['recall'])} % of the labels' information (recall). On new "
+            f"examples, both will differ somewhat: `select` chooses a threshold that keeps its promise there.\n"
         )
         print_text(console, said)
         step = (

@@ -11,7 +11,7 @@ from hedgerow.show.terminal import print_table, print_text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hedgerow.choose import Monitor
+    from hedgerow.choose import Monitor, Test
 
 
 def print_monitor(monitor: Monitor, console: Console) -> None:
@@ -22,17 +22,17 @@ def print_monitor(monitor: Monitor, console: Console) -> None:
     unit = "cluster" if monitor.point.clusters is not None else "event" if monitor.point.pool else "answer"
     rows = [
         [
-            f"the promise{f' for {test.name}' if test.name else ''}",
+            f"the promise{_of(test)}",
             f"{test.units:,}",
             f"{100 * test.loss / test.units:.3g}",
             f"{100 * test.level:.3g}",
-            _written(monitor.evidence_of(test), goal),
+            _written(test.evidence, goal),
         ]
         for test in monitor.promise
         if test.units
     ]
     if monitor.shift.units:
-        evidence = _written(monitor.evidence_of(monitor.shift), goal)
+        evidence = _written(monitor.shift.evidence, goal)
         rows.append(["what the model says", f"{monitor.shift.units:,}", "", "", evidence])
     head = ["test", f"{unit}s", "% loss", "% tested", f"evidence (alarm at {goal:g})"]
     print_table(console, head, rows)
@@ -43,33 +43,39 @@ def print_monitor(monitor: Monitor, console: Console) -> None:
             "them exceed.",
         )
     console.print()
-    promised = [test for test in monitor.promise if monitor.evidence_of(test) >= goal]
-    for test in promised:
-        where = f" for {test.name}" if test.name else ""
-        print_text(console, f"ALARM: the promise{where} is broken.", "bold red")
-    if monitor.evidence_of(monitor.shift) >= goal:
+    for test in monitor.promise:
+        if test.evidence >= goal:
+            print_text(console, f"ALARM: the promise{_of(test)} is broken.", "bold red")
+    if monitor.shift.evidence >= goal:
         print_text(
             console,
-            "ALARM: the model is no longer as sure of its answers as it was of the calibration examples, so "
-            "these are "
-            "not like those, and the promise may be broken.",
+            "ALARM: the model is no longer as sure of its answers as it was of the calibration examples, so these "
+            "are not like those, and the promise may be broken.",
             "bold red",
         )
     if monitor.alarm:
         print_text(
             console,
-            "Next: label a new random sample of examples, and choose the point anew with them: hedgerow "
-            "select. Then "
-            "watch the new point with a new state.",
+            "Next: label a new random sample of examples, and choose the point anew with them: hedgerow select. "
+            "Then watch the new point with a new state.",
         )
-    else:
-        units = sum(test.units for test in (*monitor.promise, monitor.shift))
-        print_text(
-            console,
-            f"No alarm after {counted(units, unit, f'{unit}s')}. You may look as often as you like: a false "
-            f"alarm has a "
-            f"probability of at most {100 * monitor.delta:g} %.",
-        )
+        return
+    with_labels = sum(test.units for test in monitor.promise)
+    seen = [
+        f"{counted(units, unit, f'{unit}s')} {how} labels"
+        for units, how in ((with_labels, "with"), (monitor.shift.units, "without"))
+        if units
+    ]
+    each = " for each of the two" if len(seen) > 1 else ""
+    print_text(
+        console,
+        f"No alarm after {' and '.join(seen)}. You may look as often as you like: a false alarm has a probability "
+        f"of at most {100 * monitor.delta:g} %{each}.",
+    )
+
+
+def _of(test: Test) -> str:
+    return f" for {test.name}" if test.name else ""
 
 
 def _written(evidence: float, goal: float) -> str:

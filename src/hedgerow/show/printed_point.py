@@ -65,7 +65,8 @@ def print_point(explanation: Explanation, console: Console, *, then: str, select
         _print_silence(explanation, explanation.silence, console, select)
     _print_thresholds(point, console)
     _print_alternatives(explanation, console)
-    _print_shortened(explanation, console)
+    if explanation.silence is None:
+        _print_shortened(explanation, console)
     console.print(Text(f"Next: answer new examples with this point:\n  {then}", style="bold"), soft_wrap=True)
 
 
@@ -110,7 +111,7 @@ def meaning(point: OperatingPoint) -> str:
     """Return what the guarantee means; nothing for a point that never answers."""
     if always_root(point):
         return ""
-    one = "example" if point.pool is None else "event"
+    one = _unit(point)
     unit = f"a new {one}" if point.clusters is None else f"an {one} of a new cluster"
     if point.largest_cluster is not None:
         unit = f"the {one}s of new clusters of at most {point.largest_cluster:,}"
@@ -120,27 +121,30 @@ def meaning(point: OperatingPoint) -> str:
     return GUARANTEES.find(point.guarantee).meaning(unit, number, point.delta) + _elsewhere(point)
 
 
+def _unit(point: OperatingPoint) -> str:
+    return "example" if point.pool is None else "event"
+
+
 def _elsewhere(point: OperatingPoint) -> str:
     """Return what the promise is about if new data differ from the calibration data."""
     if point.weight_steps:
         return (
             " It is for new data that differ from these as the weights say, and is approximate if the weights "
-            "were "
-            "estimated."
+            "were estimated."
         )
     if not point.expect:
         return ""
     if point.estimated:
         return (
-            " It is for data with other shares of classes, which were estimated from new scores without "
-            "labels, and so "
-            "it is approximate."
+            " It is for data with other shares of classes, which were estimated from new scores without labels, "
+            "and so it is approximate."
         )
     return " It is for data in which the classes have the expected shares."
 
 
 def _print_answers(explanation: Explanation, console: Console) -> None:
-    examples = counted(explanation.examples, "example", "examples")
+    unit = _unit(explanation.point)
+    examples = counted(explanation.examples, unit, f"{unit}s")
     print_text(console, f"On these {examples}: {_figures(explanation, explanation.metrics)}.\n")
     right = _with_sign(explanation.metrics["correct"])
     said = f"Right of all examples: {right}, where the root is always right. "

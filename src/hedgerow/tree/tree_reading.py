@@ -154,19 +154,16 @@ def _in_memory(source: Any, format: str | None) -> TreeFormat:  # noqa: A002
 def writable(path: str | PathLike[str], format: str | None = None) -> TreeFormat:  # noqa: A002
     """Return the format in which to write a tree: the given one, or that of the extension."""
     names = ", ".join(known.name for known in FORMATS.values() if known.write is not None)
+    choices = f"Choose one of {names}: {argument('to', 'edges', python=_PYTHON_FORMAT)}."
     if format is None and not any(extension(path) in known.extensions for known in FORMATS.values()):
         raise ParameterError(
-            f"The extension of {os.fspath(path)} does not determine the format to write. Choose one of {names}: "
-            f"{argument('to', 'edges', python=_PYTHON_FORMAT)}."
+            f"The extension of {os.fspath(path)} does not determine the format to write. {choices}"
         )
-    found = format_of(path, format)
     if is_compressed(path):
         raise ParameterError(f"{os.fspath(path)}: trees are not written compressed. Take .gz off the name.")
+    found = format_of(path, format)
     if found.write is None:
-        raise ParameterError(
-            f"Trees are not written in the format {found.name}, only read. Choose one of {names}: "
-            f"{argument('to', 'edges', python=_PYTHON_FORMAT)}."
-        )
+        raise ParameterError(f"Trees are not written in the format {found.name}, only read. {choices}")
     return found
 
 

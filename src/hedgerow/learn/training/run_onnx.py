@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hedgerow.export import OPSET, Graph, Runtime, finished, linked, parsed
+from hedgerow.export import OPSET, Graph, check_portable, finished, linked, parsed
 
 if TYPE_CHECKING:
     from hedgerow.choose import OperatingPoint
@@ -27,11 +27,12 @@ def run_onnx(run: RunFolder, point: OperatingPoint) -> Any:
     """
     classifier = run.classifier()
     method = classifier.method
-    runtime = Runtime.of(point, method.hierarchy)
+    check_portable(point)  # before the network is exported, which takes a while
+    point.check_tree(method.hierarchy)
     point.check_scale(method.scale)
     graph = Graph(parsed(_network(classifier)))
     theta, link = graph.cast("theta", "float64"), method.link.__name__
-    return finished(runtime, linked(graph, method.hierarchy, point.scale, link, theta, point.temperature))
+    return finished(point, linked(graph, method.hierarchy, point.scale, link, theta, point.temperature))
 
 
 class _Averages(nn.Module):

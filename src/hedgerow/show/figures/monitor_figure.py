@@ -48,9 +48,9 @@ def monitor_figure(monitor: Monitor) -> Figure:
 def _draw(ax: Axes, monitor: Monitor, tests: list[Test]) -> None:
     goal = 1 / monitor.delta
     for test, colour in zip(tests, cycle(COLOURS), strict=False):
-        counts, evidence = monitor.path_of(test)
+        counts, evidence = zip((0, 1.0), *test.path, strict=True)
         name = literal(test.name) if test.name else None
-        ax.plot([0, *counts], [1.0, *(max(each, _SMALLEST) for each in evidence)], color=colour, label=name)
+        ax.plot(counts, [max(each, _SMALLEST) for each in evidence], color=colour, label=name)
     ax.axhline(goal, color="black", linewidth=1, linestyle="--")
     ax.annotate("alarm", (0, goal), (2, 2), textcoords="offset points", fontsize="x-small")
     ax.set_yscale("log")

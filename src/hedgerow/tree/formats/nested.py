@@ -12,6 +12,7 @@ import numpy as np
 
 from hedgerow.errors import FileError, argument
 from hedgerow.files import atomic_write, is_path, read_text
+from hedgerow.tree.formats.tables import EXCHANGED
 from hedgerow.tree.names import Aliases, check_root
 from hedgerow.tree.validation import NodeTable, Origin, Problem, refuse, refuse_empty, validated
 
@@ -43,6 +44,8 @@ def read_json(source: str | PathLike[str] | dict[str, Any] | list[Any], root: st
         graphs = data.get("graphs") if isinstance(data, dict) else None
         if isinstance(graphs, list) and graphs and isinstance(graphs[0], dict) and "nodes" in graphs[0]:
             raise FileError(f"{path} is an ontology. Name its format: {argument('format', 'obographs')}.")
+        if isinstance(data, dict) and isinstance(data.get("predictions"), list):
+            raise FileError(f"{path} holds predictions, not a tree. {EXCHANGED}")
     else:
         origin, data = Origin(None), source
     return _Nested(origin, text).table(data, root)

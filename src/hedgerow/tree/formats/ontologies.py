@@ -61,19 +61,20 @@ def read_obo(path: str | PathLike[str], root: str = "root", parents: str | None 
     for number, line in lines:
         key, _, value = line.partition(":")
         value = value.strip()
+        word = value.partition(" ")[0]  # an id; a comment may follow
         if line.startswith("["):
             term = _Term("", number) if line.strip() == "[Term]" else None
             terms += [term] if term is not None else []
         elif term is None:
             continue
         elif key == "id":
-            term.id = value
+            term.id = word
         elif key == "name":
             term.name = _ESCAPED.sub(r"\1", value)
-        elif key == "is_a" and value:
-            term.parents.append(value.split()[0])
+        elif key == "is_a" and word not in term.parents:
+            term.parents.append(word)
         elif key == "alt_id":
-            term.aliases.append(value)
+            term.aliases.append(word)
         elif key == "synonym" and (found := _EXACT.match(value)):
             term.aliases.append(_ESCAPED.sub(r"\1", found[1]))
         elif key == "is_obsolete":

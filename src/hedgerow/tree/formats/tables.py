@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _MUST_QUOTE = re.compile(r'[",\t\r\n]')
 _SCORE = re.compile(r"\s*([01]|\d*[.,]\d+([eE][-+]?\d+)?)\s*")
+EXCHANGED = "Were the two exchanged? In the command, the tree comes after --tree, and the scores come first."
 _DIGITS = 18  # of a number that Arrow reads as int64
 
 
@@ -46,7 +47,7 @@ def scores_instead(origin: Origin, row: Sequence[Any]) -> Problem | None:
     return Problem(
         "format",
         f"{origin.subject} looks like a table of scores, not like a tree: it holds numbers.",
-        "Were the two exchanged? In the command, the tree comes after --tree, and the scores come first.",
+        EXCHANGED,
     )
 
 

@@ -1,6 +1,7 @@
-"""Write the model and the point of the live example of docs/how-to/serve.md: `python docs/write_live_example.py`.
+"""The live example of the page on serving: a model, its point and hedgerow.js, in a part of a page.
 
-A linear model of 64 pixels and ten digits: 650 weights, which a page can hold. The digits are in a tree of shapes.
+The model is linear, of 64 pixels and ten digits: 650 weights, which a page can hold. The digits are in a tree of
+shapes.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ from sklearn.model_selection import train_test_split
 import hedgerow as hr
 from hedgerow.export import script
 
-HERE = Path(__file__).parent
-TEMPLATE, PAGE = HERE / "live_example.html", HERE / "_static" / "live_example.html"
+TEMPLATE = Path(__file__).with_name("live_example.html")
 SHAPES = {"with a loop": "0689", "straight": "147", "curved": "235"}
 TREE = hr.Hierarchy.from_paths([f"digit/{shape}/{digit}" for shape, digits in SHAPES.items() for digit in digits])
 
@@ -41,12 +41,8 @@ def fitted() -> tuple[hr.OperatingPoint, dict[str, Any]]:
     return point, {"weights": weights.tolist(), "bias": bias.tolist(), "examples": examples}
 
 
-def page(point: dict[str, Any], model: dict[str, Any]) -> str:
+def live_example() -> str:
     """Return the example as HTML that needs nothing else."""
+    point, model = fitted()
     text = TEMPLATE.read_text(encoding="utf-8").replace("SCRIPT\n", script())
-    return text.replace("POINT", json.dumps(point)).replace("MODEL", json.dumps(model))
-
-
-if __name__ == "__main__":
-    chosen, fit = fitted()
-    PAGE.write_text(page(chosen.to_dict(), fit), encoding="utf-8")
+    return text.replace("POINT", json.dumps(point.to_dict())).replace("MODEL", json.dumps(model))

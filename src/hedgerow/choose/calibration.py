@@ -1,0 +1,185 @@
+"""Calibration examples: what choosing a point needs to know of examples with labels, read block by block."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from hedgerow.choose.families import FAMILIES
+from hedgerow.choose.point import checked_weights, clades_of
+from hedgerow.choose.tips import tip_likelihoods
+from hedgerow.errors import ParameterError, ScoreError, argument
+from hedgerow.infer import Candidates
+from hedgerow.likelihood import Treatment
+from hedgerow.measure import Clusters, Events, check_filled, example_blocks
+from hedgerow.score_files import Progress, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from hedgerow.choose.point import By
+    from hedgerow.choose.spec import SelectionSpec
+    from hedgerow.likelihood import Scale
+    from hedgerow.score_files import Block
+    from hedgerow.tree import Hierarchy, Indices
+
+    Texts = NDArray[np.object_]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CalibrationSet:
+    """What choosing a point needs of examples with labels."""
+
+    hierarchy: Hierarchy
+    labels: Indices
+    scale: Scale
+    treatment: Treatment = field(default_factory=Treatment)
+    events: Events = field(default_factory=Events.none)
+    """Where their answers change in a family of rules; none without a target."""
+    wrong_at: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """The largest likelihood of a wrong node of the rank, by the name of each promise for a rank."""
+    ids: Texts | None = None
+    groups: Texts | None = None
+    clusters: Texts | None = None
+    clades: Texts | None = None
+    weights: NDArray[np.float64] | None = None
+    tips: NDArray[np.float64] | None = None
+    """The likelihood of the most likely tip of each."""
+    unused_clusters: bool = False
+    """Whether clusters are known but not used."""
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def names(self, by: By) -> Texts:
+        """Return the name of the group or clade of each example; "" if there is one threshold for all."""
+        names = {"clade": self.clades, "group": self.groups}.get(by)
+        return np.full(len(self), "", dtype=object) if names is None else names
+
+    def counted(self, spec: SelectionSpec, rows: Indices | slice = slice(None)) -> Clusters:
+        """Return the clusters of some of the examples, as a promise counts them."""
+        clusters = self._shuffled
+        return Clusters.of(
+            None if clusters is None else clusters[rows], len(self.labels[rows]), spec.largest_cluster
+        )
+
+    @cached_property
+    def _shuffled(self) -> Indices | None:
+        """A number for each cluster, in an order that depends only on a hash of the names, and not on rows."""
+        if self.clusters is None:
+            return None
+        names, place = np.unique(self.clusters.astype(str), return_inverse=True)
+        order = sorted(range(len(names)), key=lambda i: hashlib.sha256(str(names[i]).encode()).digest())
+        return np.asarray(np.argsort(order)[place])
+
+
+def gather(
+    spec: SelectionSpec,
+    scores: Any,
+    labels: ArrayLike | None,
+    *,
+    classes: ArrayLike | None = None,
+    groups: ArrayLike | bool | None = None,
+    clusters: ArrayLike | bool | None = None,
+    weights: ArrayLike | bool | None = None,
+    scale: Scale | None = None,
+    progress: Progress = silent,
+) -> CalibrationSet:
+    """Read what choosing a point needs; the other parameters are those of `select`."""
+    parts = []
+    with progress("Reading scores", getattr(scores, "rows", None)) as advance:
+        for block in example_blocks(spec.hierarchy, scores, labels, classes, None, scale):
+            parts.append(of_block(spec, block))
+            advance(len(block))
+    count = sum(map(len, parts))
+    if not count:
+        raise ScoreError("There are no examples to choose a point with.")
+    if len({(part.scale, part.treatment) for part in parts}) > 1:
+        raise ScoreError("All examples must be on the same scale, with the same temperature, prior and pooling.")
+
+    def read(name: str, option: str, given: ArrayLike | bool | None) -> ArrayLike | None:
+        return _given(name, option, given, [getattr(part, name) for part in parts])
+
+    ids = [part.ids for part in parts if part.ids is not None]
+    clades = [part.clades for part in parts if part.clades is not None]
+    return CalibrationSet(
+        spec.hierarchy,
+        np.concatenate([part.labels for part in parts]),
+        parts[0].scale,
+        parts[0].treatment,
+        events=Events.join(part.events for part in parts),
+        wrong_at={name: np.concatenate([part.wrong_at[name] for part in parts]) for name in parts[0].wrong_at},
+        ids=np.concatenate(ids) if ids else None,
+        groups=as_texts("groups", read("groups", "group_column", groups), count),
+        clusters=as_texts("clusters", read("clusters", "cluster_column", clusters), count),
+        clades=np.concatenate(clades) if clades else None,
+        weights=_weights(read("weights", "weight_column", weights), count),
+        tips=np.concatenate([part.tips for part in parts if part.tips is not None]),
+        unused_clusters=clusters is None and all(part.clusters is not None for part in parts),
+    )
+
+
+def of_block(spec: SelectionSpec, block: Block) -> CalibrationSet:
+    """Return the examples of a block, with all groups and clusters that it has."""
+    if block.labels is None:
+        raise ScoreError("Choosing a point needs labels; these blocks have none.")
+    q, labels = block.likelihoods, block.labels
+    candidates = Candidates.of(q.hierarchy, spec.settings)
+    return CalibrationSet(
+        spec.hierarchy,
+        labels,
+        block.scale,
+        q.treatment,
+        events=Events.none() if spec.target is None else FAMILIES[spec.rule].events(q, labels, candidates),
+        wrong_at={each.name: each.largest_wrong(q, labels, candidates) for each in spec.rank_promises},
+        ids=block.ids,
+        groups=block.groups,
+        clusters=block.clusters,
+        weights=block.weights,
+        tips=tip_likelihoods(q, candidates),
+        clades=None if spec.clade_depth is None else clades_of(q, spec.clade_depth, candidates),
+    )
+
+
+def _given(
+    name: str, option: str, given: ArrayLike | bool | None, read: list[NDArray[Any] | None]
+) -> ArrayLike | None:
+    """Return what is known of each example, given as an array or read from a file; None if it is not wanted."""
+    if given is not True:
+        return None if given is False else given
+    there = [values for values in read if values is not None]
+    if len(there) < len(read):
+        column = argument(option, "COLUMN", python=f"ScoreReading({option}=...)")
+        raise ParameterError(
+            f"These scores have no {name} of examples: name the column with {column}, or give one entry for each "
+            f"example."
+        )
+    return np.concatenate(there)
+
+
+def _weights(given: ArrayLike | None, examples: int) -> NDArray[np.float64] | None:
+    if given is None:
+        return None
+    weights = checked_weights(given, examples)
+    if not weights.any():
+        raise ScoreError("All weights are 0. Give the examples that are like new ones a weight above 0.")
+    return weights
+
+
+def as_texts(name: str, given: ArrayLike | None, examples: int) -> Texts | None:
+    """Return groups, clusters or ids of examples as text; a blank is an error."""
+    if given is None:
+        return None
+    values = np.asarray(given)
+    if values.shape != (examples,):
+        raise ScoreError(f"{name} needs one entry per example, {examples:,}; got shape {values.shape}.")
+    listed = values.tolist()
+    check_filled(name, listed)
+    return np.array([str(value) for value in listed], dtype=object)
