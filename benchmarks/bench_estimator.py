@@ -1,11 +1,12 @@
 """How good and how fast `HedgedClassifier` is, beside what else one would use on embeddings.
 
-Run with `python -m benchmarks.bench_estimator [--data FOLDER] [--full] [--part PART]`. FOLDER may hold `clinc150` (questions put
-to an assistant: embeddings and text, 150 intents in 10 domains) and `omniglot` (drawings of 1,623 characters). The
-first tables compare models and their processor times; HiClass is measured where it is installed. The next
-compares the defaults, on features of several kinds, with what a patient user gets: standardised features and the
-best C of a grid, picked on the test part itself. SE is the standard error of the difference of leaf accuracy. The
-last compares methods, with a quarter of the classes withheld from training. `--full` adds the large data.
+Run with `python -m benchmarks.bench_estimator [--data FOLDER] [--full] [--part PART]`. FOLDER may hold `clinc150`
+(questions put to an assistant: embeddings and text, 150 intents in 10 domains) and `omniglot` (drawings of 1,623
+characters). The first tables compare models and their processor times; HiClass is measured where it is installed.
+The next compares the defaults, on features of several kinds, with what a patient user gets: standardised features
+and the best C of a grid, picked on the test part itself. SE is the standard error of the difference of leaf
+accuracy. The last compares methods, with a quarter of the classes withheld from training. `--full` adds the large
+data.
 """
 
 from __future__ import annotations
@@ -272,11 +273,12 @@ def clinc150(folder: Path) -> tuple[hr.Hierarchy, Split, Split]:
 
 
 def many_leaves(wide: int) -> tuple[hr.Hierarchy, Split, Split]:
-    """10 x `wide`² leaves, four examples of 128 features around the centre of each; siblings are near each other."""
+    """10 x `wide`² leaves, with four examples on average, one at least; 128 features around a centre of each leaf.
+
+    Siblings are near each other.
+    """
     random = np.random.default_rng(0)
-    leaves = (
-        (f"a{i}", f"b{i}.{j}", f"c{i}.{j}.{k}") for i in range(wide) for j in range(10) for k in range(wide)
-    )
+    leaves = ((f"a{i}", f"b{i}.{j}", f"c{i}.{j}.{k}") for i in range(wide) for j in range(10) for k in range(wide))
     h = hr.Hierarchy.from_paths(["/".join(path) for path in leaves])
     centre = np.zeros((len(h), 128))
     for node in range(1, len(h)):
@@ -286,7 +288,11 @@ def many_leaves(wide: int) -> tuple[hr.Hierarchy, Split, Split]:
         noise = 1.2 * random.standard_normal((len(labels), 128))
         return (centre[labels] + noise).astype(np.float32), h.names[labels]
 
-    return h, draw(np.repeat(h.leaves, 4)), draw(random.choice(h.leaves, 4_000))
+    return (
+        h,
+        draw(np.append(h.leaves, random.choice(h.leaves, 3 * len(h.leaves)))),
+        draw(random.choice(h.leaves, 4_000)),
+    )
 
 
 def compare(title: str, h: hr.Hierarchy, train: Split, test: Split, *, local: bool, repeats: int) -> None:

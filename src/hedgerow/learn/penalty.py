@@ -73,7 +73,8 @@ class Trial:
 
         All penalties are tried on the same examples, so only those on which they differ count.
         """
-        error = math.sqrt(max(np.count_nonzero(self.right != other.right), 1)) / len(self.right)
+        differ = int(np.count_nonzero(self.right != other.right))
+        error = math.sqrt(max(differ, 1)) / len(self.right)
         return self.score - other.score > error / 2
 
 
