@@ -12,7 +12,7 @@ import pytest
 from hedgerow import study
 from hedgerow.errors import ParameterError
 from hedgerow.learn.training.run import fit
-from hedgerow.learn.training.run_folder import likelihood_blocks
+from hedgerow.learn.training.scores import likelihood_blocks
 from hedgerow.measure import evaluate
 from hedgerow.study import tuning
 from hedgerow.study.cells import StudyPlan

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow import methods
 from hedgerow.errors import ScoreError
 from hedgerow.learn.training.module import TrainingError
-from hedgerow.learn.training.run_folder import likelihood_blocks
+from hedgerow.learn.training.scores import likelihood_blocks
 from hedgerow.measure import evaluate
 from hedgerow.show import Column, Entry, Row, Table
 from hedgerow.study.experiment import Experiment, Findings, names_of
