@@ -116,6 +116,8 @@ class Optimiser(Section):
     """"sgd" (with momentum), "adamw", or "per-output" (the solver of HedgedClassifier; for scaled features)."""
     momentum: _Share = 0.9
     """Momentum of SGD."""
+    even_steps: Literal["yes", "no"] = "yes"
+    """Whether SGD takes steps for each output that suit the method: see `hedgerow.methods.HierarchicalHead`."""
     weight_decay: _Decay = 3e-4
     """Weight decay of SGD and AdamW."""
     C: _Limit = 0.0
@@ -130,7 +132,12 @@ class Optimiser(Section):
         super().__post_init__()
         if 0 < self.C < 1 / _LARGEST:
             raise ParameterError(f"optimiser.C must be 0, or {1 / _LARGEST:g} or more, not {self.C!r}.")
-        for name in ("momentum", "weight_decay") if self.kind == "per-output" else ("C",):
+        useless = {
+            "sgd": ("C",),
+            "adamw": ("C", "even_steps"),
+            "per-output": ("momentum", "weight_decay", "even_steps"),
+        }
+        for name in useless[self.kind]:
             if getattr(self, name) != getattr(Optimiser, name):
                 instead = "Set optimiser.C instead" if name == "weight_decay" else "Leave it out"
                 raise ParameterError(
