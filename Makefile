@@ -20,15 +20,16 @@ help: ## Show this list
 
 setup: $(READY) ## Make .venv with the package, its training half and the developers' tools: a minute or two, 2 GB
 
-demo: $(READY) ## Train all nine methods on glyphs and compare them: some minutes on two cores
-	$(BIN)/hedgerow study main glyphs-quick --jobs 2 -o demo
+# Choosing a learning rate for each method would take three times as long.
+demo: $(READY) ## Train all nine methods on glyphs at one learning rate and compare them: some minutes on two cores
+	$(BIN)/hedgerow study main glyphs-quick --no-tune --jobs 2 -o demo
 	for method in softmax-margin flat-softmax; do \
 	  [ -e demo/$$method/metrics.json ] || \
 	    $(BIN)/hedgerow train glyphs-quick --set method.name=$$method --resume -o demo/$$method; \
 	done
 	$(BIN)/hedgerow report demo/softmax-margin demo/flat-softmax --title 'Two methods on glyphs' -o demo/report.html
 	@echo 'Open demo/report.html in a browser: it has a slider over all trade-offs, the tree and examples.'
-	@echo 'Try next: $(BIN)/hedgerow study unseen,levels glyphs-quick --jobs 2 -o demo'
+	@echo 'Try next: $(BIN)/hedgerow study unseen,levels glyphs-quick --no-tune --jobs 2 -o demo'
 	@echo '          $(BIN)/hedgerow train glyphs-quick --set method.name=softmax-margin -o runs/quick'
 	@echo '          make tour'
 

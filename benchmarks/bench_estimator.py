@@ -1,11 +1,12 @@
 """How good and how fast `HedgedClassifier` is, beside what else one would use on embeddings.
 
-Run with `python -m benchmarks.bench_estimator [--data FOLDER] [--full]`. FOLDER may hold `clinc150` (questions put
-to an assistant: embeddings and text, 150 intents in 10 domains) and `omniglot` (drawings of 1,623 characters). The
-first tables compare models and their processor times; HiClass is measured where it is installed. The next
-compares the defaults, on features of several kinds, with what a patient user gets: standardised features and the
-best C of a grid, picked on the test part itself. SE is the standard error of the difference of leaf accuracy. The
-last compares methods, with a quarter of the classes withheld from training. `--full` adds the large data.
+Run with `python -m benchmarks.bench_estimator [--data FOLDER] [--full] [--part PART]`. FOLDER may hold `clinc150`
+(questions put to an assistant: embeddings and text, 150 intents in 10 domains) and `omniglot` (drawings of 1,623
+characters). The first tables compare models and their processor times; HiClass is measured where it is installed.
+The next compares the defaults, on features of several kinds, with what a patient user gets: standardised features
+and the best C of a grid, picked on the test part itself. SE is the standard error of the difference of leaf
+accuracy. The last compares methods, with a quarter of the classes withheld from training. `--full` adds the large
+data.
 """
 
 from __future__ import annotations
@@ -49,20 +50,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA, help="folder that holds clinc150 and omniglot")
     parser.add_argument("--full", action="store_true", help="also the large data, and finer grids")
+    parser.add_argument("--part", choices=("models", "penalties", "unseen"), help="one part only")
     options = parser.parse_args()
     HedgedClassifier(C=1, epochs=1).fit(np.eye(3), [0, 1, 2])  # torch loads parts of itself at the first step
     found = {name: (options.data / name).is_dir() for name in ("clinc150", "omniglot")}
     for name in found:
         if not found[name]:
             print(f"skipped: there is no {name} in {options.data}\n")
+    if options.part in (None, "models"):
+        models(options.data, found, options.full)
+    if options.part in (None, "penalties"):
+        penalties(options.data, found, options.full)
+    if options.part in (None, "unseen"):
+        unseen(options.data, found, options.full)
+
+
+def models(folder: Path, found: dict[str, bool], full: bool) -> None:
+    """Compare models, and their processor times."""
     if found["clinc150"]:
-        h, train, test = clinc150(options.data / "clinc150")
-        compare("clinc150", h, train, test, local=importlib.util.find_spec("hiclass") is not None, repeats=2)
-    if options.full:
-        compare("4,000 leaves", *many_leaves(), local=False, repeats=1)
-    penalties(options.data, found, options.full)
-    print()
-    unseen(options.data, found, options.full)
+        task = clinc150(folder / "clinc150")
+        compare("clinc150", *task, local=importlib.util.find_spec("hiclass") is not None, repeats=2)
+    compare("1,000 leaves", *many_leaves(10), local=False, repeats=2)
+    if full:
+        compare("4,000 leaves", *many_leaves(20), local=False, repeats=1)
 
 
 def penalties(folder: Path, found: dict[str, bool], full: bool) -> None:
@@ -115,7 +125,7 @@ def unseen(folder: Path, found: dict[str, bool], full: bool) -> None:
     print("| data | method | leaf | AP | R@95C | unseen: AP | R@95C | all: AP | R@95C |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name, task in tasks(folder, found, full).items():
-        if name not in ("clinc150", "4,000 leaves", "omniglot, PCA"):
+        if name not in ("clinc150", "1,000 leaves", "omniglot, PCA"):
             continue
         h, train, test, others = withheld(*task)
         both = np.concatenate([test[0], others[0]]), np.concatenate([test[1], others[1]])
@@ -156,8 +166,8 @@ def tasks(folder: Path, found: dict[str, bool], full: bool) -> dict[str, tuple[h
         made["clinc150, 20 a class"] = few(*dense, 20)
         made["clinc150, half coarse"] = coarse(*dense)
         made["clinc150, TF-IDF"] = clinc150_text(folder / "clinc150")
+    made["1,000 leaves"] = many_leaves(10)
     if full:
-        made["4,000 leaves"] = many_leaves()
         made["glyphs"] = glyphs()
         made["glyphs, PCA"] = principal(*made["glyphs"])
         if found["omniglot"]:
@@ -183,7 +193,7 @@ KINDS: dict[str, Callable[..., Any]] = {
     "turned and shrunk": turned_and_shrunk,
     "float16": lambda x, *_: x.astype(np.float16),
 }
-GRID = 2.0 ** np.arange(0, 13)
+GRID = 2.0 ** np.arange(0, 17)
 
 
 def changed(change: Callable[..., Any], *splits: Split) -> tuple[Split, ...]:
@@ -262,10 +272,13 @@ def clinc150(folder: Path) -> tuple[hr.Hierarchy, Split, Split]:
     return h, (X[split == 0], y[split == 0]), (X[split == 2], y[split == 2])
 
 
-def many_leaves() -> tuple[hr.Hierarchy, Split, Split]:
-    """15,000 examples of 128 features around the centres of 4,000 leaves, siblings near each other."""
+def many_leaves(wide: int) -> tuple[hr.Hierarchy, Split, Split]:
+    """10 x `wide`² leaves, with four examples on average, one at least; 128 features around a centre of each leaf.
+
+    Siblings are near each other.
+    """
     random = np.random.default_rng(0)
-    leaves = ((f"a{i}", f"b{i}.{j}", f"c{i}.{j}.{k}") for i in range(20) for j in range(10) for k in range(20))
+    leaves = ((f"a{i}", f"b{i}.{j}", f"c{i}.{j}.{k}") for i in range(wide) for j in range(10) for k in range(wide))
     h = hr.Hierarchy.from_paths(["/".join(path) for path in leaves])
     centre = np.zeros((len(h), 128))
     for node in range(1, len(h)):
@@ -275,7 +288,11 @@ def many_leaves() -> tuple[hr.Hierarchy, Split, Split]:
         noise = 1.2 * random.standard_normal((len(labels), 128))
         return (centre[labels] + noise).astype(np.float32), h.names[labels]
 
-    return h, draw(np.append(h.leaves, random.choice(h.leaves, 11_000))), draw(random.choice(h.leaves, 4_000))
+    return (
+        h,
+        draw(np.append(h.leaves, random.choice(h.leaves, 3 * len(h.leaves)))),
+        draw(random.choice(h.leaves, 4_000)),
+    )
 
 
 def compare(title: str, h: hr.Hierarchy, train: Split, test: Split, *, local: bool, repeats: int) -> None:

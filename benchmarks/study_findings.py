@@ -30,12 +30,16 @@ KNOT = 3  # recorded thresholds to either side of 0.5
 
 
 def read(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return the results of every method with its default parameters, one a seed."""
+    """Return the results of every method with its default parameters and the study's learning rate, one a seed."""
     found: dict[str, dict[int, dict[str, Any]]] = {}
+    study = json.loads((folder.parent / "study.json").read_text(encoding="utf-8"))
     for path in sorted(folder.glob("main-*.json")):
         record = json.loads(path.read_text(encoding="utf-8"))
         method = dict(record["cell"]["method"])
         name = method.pop("name")
+        rate = study["recipe"]["optimiser"]["lr"] if study["rates"] is None else study["rates"].get(name)
+        if record["cell"]["optimiser"]["lr"] != rate:
+            continue
         if method != {key: value for key, value in methods.parameters(name).items() if key in method}:
             continue
         for result in record["results"]:

@@ -9,6 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
+from base64 import b64encode
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,7 +29,7 @@ from live_example import live_example  # noqa: E402
 
 LIVE_EXAMPLE = "<!-- the live example -->\n"
 
-SMALL = """<style>
+SMALL = """
 html { font-size: 14px; }
 .brand, .top h1, .facts { display: none; }
 .top { padding-top: 14px; padding-bottom: 4px; }
@@ -36,8 +38,8 @@ html { font-size: 14px; }
 .card { padding: 14px; }
 .figures tbody th { min-width: 5em; }
 @media (min-width: 700px) { .pair { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 14px; } }
-</style>"""
-"""What makes a report fit into the home page."""
+"""
+"""What makes a report fit into a page of the site."""
 
 project = "hedgerow"
 author = "The hedgerow developers"
@@ -64,14 +66,15 @@ html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_use_index = html_domain_indices = False  # the search finds names
 html_copy_source = False
-html_sidebars = {"index": [], "results": [], "start": []}
+html_sidebars = {"index": []}
 html_theme_options = {
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
+    "navbar_persistent": ["search-button"],
     "navbar_align": "left",
     "navigation_with_keys": False,
     "show_prev_next": False,
     "show_toc_level": 2,
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "results-studies": []},  # wide tables
     "footer_start": ["copyright"],
     "footer_end": [],
 }
@@ -149,9 +152,14 @@ def list_other_pages(_app: Sphinx, docname: str, source: list[str]) -> None:
 
 
 def link_examples(_app: Sphinx, _docname: str, source: list[str]) -> None:
-    """Turn links to examples, which a reader of the repository follows, into links to their pages."""
+    """Turn links to examples, which a reader of the repository follows, into links to their pages.
+
+    Files for developers have no page: their names take the place of the links.
+    """
     linked = re.sub(r"\]\(((?:\.\./)*)\.\./examples/(\w+)/(\w+)\.py\)", r"](\1\2/\3.rst)", source[0])
-    source[0] = linked.replace("](../examples/gallery)", "](gallery/index.rst)")
+    linked = linked.replace("](../examples/gallery)", "](gallery/index.rst)")
+    developers = r"\[([^]]+)\]\((?:\.\./)+((?:benchmarks/README|CONTRIBUTING)\.md|tests/[\w/]+\.json)(?:#[^)]*)?\)"
+    source[0] = re.sub(developers, r"\1 (`\2`)", linked)
 
 
 def show_live_example(_app: Sphinx, _docname: str, source: list[str]) -> None:
@@ -161,7 +169,7 @@ def show_live_example(_app: Sphinx, _docname: str, source: list[str]) -> None:
 
 
 def write_explorer(app: Sphinx, error: Exception | None) -> None:
-    """Make the report that the home page shows, as its readers would: with the command."""
+    """Make the report that its page shows, as its readers would: with the command."""
     if error is not None or app.builder.format != "html":
         return
     with TemporaryDirectory() as folder:
@@ -171,7 +179,9 @@ def write_explorer(app: Sphinx, error: Exception | None) -> None:
         for command in ([str(EXAMPLES / "two_models.py")], report):
             subprocess.run([sys.executable, *command], cwd=folder, check=True, capture_output=True)  # noqa: S603
         page = Path(folder, "explorer.html").read_text(encoding="utf-8")
-    small = page.replace("</head>", f"{SMALL}</head>", 1)
+    digest = b64encode(sha256(SMALL.encode()).digest()).decode()  # a report allows no other styles than it names
+    small = page.replace("style-src ", f"style-src 'sha256-{digest}' ", 1)
+    small = small.replace("</head>", f"<style>{SMALL}</style></head>", 1)
     Path(app.outdir, "explorer.html").write_text(small, encoding="utf-8")
 
 

@@ -1,7 +1,8 @@
 """Draws `figures/answers.svg`: one example, its lineage, and the answer at three thresholds.
 
 The likelihoods are those of py3langid 0.4.0 for three words of the Universal Declaration of Human Rights in
-Norwegian Bokmål, the line "nob-2" of the first tutorial. Languages far from the answer are added up.
+Norwegian Bokmål, the line "nob-2" of the first tutorial. Languages far from the answer are added up. The
+picture is narrow, so that a phone can show it.
 """
 
 from __future__ import annotations
@@ -33,28 +34,30 @@ CLASSES = {"Bokmål": 1, "Norwegian": 2, "North Germanic": 6, "any language": 14
 TRUTH = "Bokmål"
 LEVELS = (0.9, 0.7, 0.5)
 
-LEFT, STEP, ROW = 28, 144, 40  # where the tree begins, the width of a level, the height of a leaf
-TOP, WIDTH, HEIGHT = 84, 916, 356
-BAR = 64  # length of a bar at likelihood 1
-ANSWERS = 592  # where the answers begin
-CARD = 72
+WIDTH, HEIGHT = 492, 506
+LEFT, STEP, ROW = 18, 127, 36  # where the tree begins, the width of a level, the height of a leaf
+TOP = 74  # of the tree
+BAR = 46  # length of a bar at likelihood 1
+ANSWERS = 318  # where the answers begin
+CARD = 38
 
 STYLE = """
   svg { --page: #ffffff; --ink: #1f2328; --soft: #59636e; --line: #d1d9e0; --core: #1a7f4b; --card: #eef8f1; }
   @media (prefers-color-scheme: dark) {
     svg { --page: #0d1117; --ink: #f0f6fc; --soft: #9aa4af; --line: #3d444d; --core: #4cc38a; --card: #10231a; }
   }
-  text { font-family: sans-serif; font-size: 14px; fill: var(--ink); }
+  text { font-family: sans-serif; font-size: 13px; fill: var(--ink); }
   .page { fill: var(--page); stroke: var(--line); }
   .title { font-size: 16px; font-weight: bold; }
-  .soft { font-size: 12.5px; fill: var(--soft); }
+  .soft { font-size: 12px; fill: var(--soft); }
   .edge { fill: none; stroke: var(--line); stroke-width: 1.5; }
   .truth { stroke: var(--core); stroke-width: 2.5; }
   .true { font-weight: bold; fill: var(--core); }
   .empty { fill: var(--line); }
   .full { fill: var(--core); }
   .card { fill: var(--card); stroke: var(--core); stroke-opacity: 0.45; }
-  .answer { font-size: 19px; font-weight: bold; fill: var(--core); }
+  .answer { font-size: 16px; font-weight: bold; fill: var(--core); }
+  .end { text-anchor: end; }
 """
 
 
@@ -92,7 +95,7 @@ def picture() -> str:
         x = LEFT + STEP * int(h.depth[node])
         kind = "true" if node in above else ""
         if node:
-            start, middle = LEFT + STEP * (int(h.depth[node]) - 1) + BAR + 34, x - 14
+            start, middle = LEFT + STEP * (int(h.depth[node]) - 1) + BAR + 32, x - 10
             line = f"M{start} {y[h.parent[node]]:g} H{middle} V{y[node]:g} H{x - 6}"
             edges.append(f'<path class="edge {"truth" if kind else ""}" d="{line}"/>')
         share = float(q[0, node])
@@ -105,30 +108,27 @@ def picture() -> str:
     cards = []
     for row, level in enumerate(LEVELS):
         answer = h.names[hr.infer.threshold(h, q, level)[0]]
-        top = TOP - 26 + row * (CARD + 12)
+        top = ANSWERS + 14 + row * (CARD + 8)
         cards += [
-            f'<rect class="card" x="{ANSWERS}" y="{top}" width="{WIDTH - ANSWERS - 28}" height="{CARD}" rx="8"/>',
-            text(ANSWERS + 16, top + 30, f"“{answer}”", "answer"),
-            text(ANSWERS + 16, top + 54, f"more likely than {level:g} · {left_open(answer)}", "soft"),
+            f'<rect class="card" x="{LEFT}" y="{top}" width="{WIDTH - 2 * LEFT}" height="{CARD}" rx="8"/>',
+            text(LEFT + 12, top + 24, f"above {level:g}", "soft"),
+            text(LEFT + 92, top + 25, f"“{answer}”", "answer"),
+            text(WIDTH - LEFT - 12, top + 24, left_open(answer), "soft end"),
         ]
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
             "<title>Three words of Norwegian: likelihoods up the tree, and the answer at three thresholds</title>",
             f"<style>{STYLE}</style>",
             f'<rect class="page" x="0.5" y="0.5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="10"/>',
-            text(LEFT, 36, f"Which language is “{WORDS}”?", "title"),
-            text(ANSWERS, 36, "The answer you ask for", "title"),
+            text(LEFT, 34, f"Which language is “{WORDS}”?", "title"),
+            text(LEFT, ANSWERS, "The most specific answer that is likely enough", "title"),
             *edges,
             *nodes,
             *cards,
             text(
-                LEFT,
-                HEIGHT - 20,
-                "Unsure of the standard, sure that it is Norwegian. Likelihoods of py3langid.",
-                "soft",
+                LEFT, HEIGHT - 18, "Likelihoods of py3langid: sure of Norwegian, unsure of its standard.", "soft"
             ),
-            text(ANSWERS, HEIGHT - 20, "The most specific one that is likely enough.", "soft"),
             "</svg>",
             "",
         ]

@@ -9,7 +9,7 @@ from typing import Any
 from hedgerow.choose import point_schema
 
 HERE = Path(__file__).parent
-PAGE, SCHEMA = HERE / "specification.md", HERE / "point.schema.json"
+PAGE, SCHEMA = HERE / "point-file.md", HERE / "point.schema.json"
 BEGIN, END = "<!-- the fields, written by docs/write_specification.py -->\n", "<!-- end of the fields -->"
 
 

@@ -45,6 +45,7 @@ def main() -> int:
     parser.add_argument("--experiments", default="main,unseen", help="with commas; default: %(default)s")
     parser.add_argument("--methods", default=",".join(PAPER_METHODS), help="with commas; default: the nine")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--no-tune", dest="tune", action="store_false", help="one learning rate for all methods")
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="KEY=VALUE")
     given = parser.parse_args()
@@ -60,6 +61,7 @@ def main() -> int:
             recipe,
             given.output,
             seeds=given.seeds,
+            tune=given.tune,
             chosen=given.methods.split(","),
             splits=load(given.folder),
             jobs=given.jobs,

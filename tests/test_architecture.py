@@ -165,8 +165,9 @@ def test_names_on_the_page_are_names_in_the_code(name: str) -> None:
     pkgutil.resolve_name(f"hedgerow.{name}")
 
 
-def test_files_on_the_page_exist() -> None:
-    paths = re.findall(r"`((?:src|tests|docs)/[\w./]+)`", PAGE.read_text(encoding="utf-8"))
+def test_files_on_the_pages_exist() -> None:
+    pages = PAGE.read_text(encoding="utf-8") + (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:src|tests|docs)/[\w./]+)`", pages)
     assert paths
     assert [path for path in paths if not (ROOT / path).exists()] == []
 

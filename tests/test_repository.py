@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PRIVATE_PACKAGES = {"arrays", "files", "cli"}
 """Packages that only the other packages use, and the command, which has a page of its own."""
-PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("docs/**/*.md")]
 SCRIPTS = sorted(path for path in ROOT.glob("examples/*.py") if path.name != "long_tail.py")
 """Examples that are no part of the site, whose build runs the others; a test of its own runs the long tail."""
 
@@ -229,9 +229,9 @@ def test_commands_print_what_the_pages_show(command: str, shown: str, prints: Ca
 def test_the_readme_shows_the_beginning_of_its_files(
     folder_of_examples: Path, prints: Callable[[str], str]
 ) -> None:
-    prints(f"hedgerow predict {GARDEN} --point point.json -o answers.csv")
+    prints(f"hedgerow predict {GARDEN} --point point.json -o garden_answers.csv")  # others write answers.csv, too
     blocks = re.findall(r"^```text\n([^`]*)```", page("README.md"), re.MULTILINE)
-    for name in ("examples/garden.csv", "examples/garden_scores.csv", "answers.csv"):
+    for name in ("examples/garden.csv", "examples/garden_scores.csv", "garden_answers.csv"):
         lines = (folder_of_examples / name).read_text(encoding="utf-8").splitlines()
         (shown,) = [block.splitlines() for block in blocks if block.startswith(lines[0][:20])]
         assert len(shown) >= 3

@@ -1,7 +1,7 @@
 """The documentation builds without a warning, its links lead somewhere, its pages load nothing from elsewhere.
 
 The build runs every tutorial and every figure of the gallery, warnings as errors.
-A browser opens every page, as wide as a phone and as a desk; on the home page, the explorer works.
+A browser opens every page, as wide as a phone and as a desk; on the page of the report, the explorer works.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def test_links_lead_somewhere(pages: dict[Path, Page]) -> None:
 
 
 def test_links_to_examples_lead_to_their_pages(site: Path, pages: dict[Path, Page]) -> None:
-    assert "tutorials/tutorial_4_16s.html" in pages[site / "tools.html"].links
+    assert "tutorials/tutorial_4_16s.html" in pages[site / "tools-reads.html"].links
     assert not any("examples/" in link or link.endswith(".py") for link in pages[site / "index.html"].links)
 
 
@@ -178,11 +178,11 @@ def test_pages_in_a_browser(site: Path, pages: dict[Path, Page], address: str, t
 
 
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
-def test_the_home_page_shows_the_explorer(address: str, tab: Any, width: int) -> None:
+def test_the_page_of_the_report_shows_the_explorer(address: str, tab: Any, width: int) -> None:
     from playwright.sync_api import expect
 
     tab.set_viewport_size({"width": width, "height": 900})
-    tab.goto(f"{address}/index.html")
+    tab.goto(f"{address}/report.html")
     tab.locator("iframe.explorer").scroll_into_view_if_needed()
     explorer = tab.frame_locator("iframe.explorer")
     share = explorer.locator("#figures td[data-figure=correct]").first
@@ -195,6 +195,26 @@ def test_the_home_page_shows_the_explorer(address: str, tab: Any, width: int) ->
         explorer.locator("body").evaluate(f"() => new Promise(done => setInterval(() => {follows} && done(), 20))")
 
 
-def test_the_search_finds_names(address: str, tab: Any) -> None:
-    tab.goto(f"{address}/search.html?q=TreeDisplay")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "TreeDisplay",
+        "excel",
+        "onnx",
+        "latex",
+        "obo",
+        "uncertain",
+        "abstain",
+        "back off",
+        "rollup",
+        "calibration",
+        "coverage",
+        "selective risk",
+        "conservative taxonomic assignment",
+        "least common ancestor",
+        "hedging",
+    ],
+)
+def test_the_search_finds_what_people_look_for(address: str, tab: Any, words: str) -> None:
+    tab.goto(f"{address}/search.html?q={words.replace(' ', '+')}")
     tab.locator("#search-results li a").first.wait_for()

@@ -37,6 +37,7 @@ that its authors list, but web pages may well quote it.
 # -----------------
 # ``examples/languages`` has two short modules: ``sources.py`` downloads and reads, ``tree.py`` makes the tree.
 
+# sphinx_gallery_thumbnail_path = 'figures/languages-curves.png'
 import shlex
 import subprocess
 import sys

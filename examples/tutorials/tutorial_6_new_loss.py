@@ -24,8 +24,10 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from matplotlib import pyplot as plt
 
 import hedgerow
 from hedgerow import Hierarchy, likelihood, methods
@@ -65,8 +67,17 @@ print(method.loss(torch.zeros(3, 3), labels))
 
 # %%
 # A wren costs most, "some bird" less, and "some animal" nothing: with all scores equal, their likelihoods are 1/3,
-# 2/3 and 1.
-#
+# 2/3 and 1. However unlikely a label is, it costs at most 1 / k.
+
+q = np.linspace(0.002, 1, 500)
+figure, axes = plt.subplots(figsize=(4.5, 3), layout="constrained")
+axes.plot(q, -np.log(q), label="cross-entropy", color="grey")
+for k in (0.4, 0.7, 1.0):
+    axes.plot(q, (1 - q**k) / k, label=f"k = {k}")
+axes.set(xlabel="likelihood of the label", ylabel="loss", ylim=(0, 4))
+axes.legend()
+
+# %%
 # Its tests
 # ---------
 # The tests of the built-in methods need one thing: the loss once more, as a plain loop over sets of names, written

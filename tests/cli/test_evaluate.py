@@ -568,7 +568,7 @@ def test_the_two_models_of_the_examples(
     capsys.readouterr()
     tree = ("--tree", str(examples / "garden.csv"), "--tree-format", "lineages")
     out, _ = hedgerow(capsys, "compare", "keen.csv", "careful.csv", *tree)
-    shown = (examples.parent / "docs" / "cli.md").read_text(encoding="utf-8")
+    shown = (examples.parent / "docs" / "evaluate.md").read_text(encoding="utf-8")
     rows = [line.rstrip() for line in out.splitlines() if line.startswith(("system", "keen", "careful"))]
     assert "\n".join(rows[:3]) in shown
 
@@ -579,7 +579,7 @@ def test_the_example_that_ships_with_the_sources(capsys: pytest.CaptureFixture[s
         pytest.skip("the examples ship with the sources only")
     tree = ("--tree", str(examples / "garden.csv"), "--tree-format", "lineages")
     out, _ = hedgerow(capsys, "evaluate", str(examples / "garden_scores.csv"), *tree)
-    shown = (examples.parent / "docs" / "cli.md").read_text(encoding="utf-8")
+    shown = (examples.parent / "docs" / "evaluate.md").read_text(encoding="utf-8")
     row = re.search(r"^majority +(.*)$", out, re.MULTILINE)
     assert row is not None
     assert row[0].rstrip() in shown

@@ -257,7 +257,7 @@ def test_lineages_of_the_rdp_classifier_as_the_page_says(
         labels += f"r{number},{';'.join(lineage)}\n"
     Path("rdp.txt").write_text(scores, encoding="utf-8")
     Path("labels.csv").write_text(labels, encoding="utf-8")
-    page = (Path(__file__).parents[2] / "docs" / "tools.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "tools-reads.md").read_text(encoding="utf-8")
     section = page.split("## RDP classifier")[1].split("\n## ")[0]
     evaluate, predict = re.findall(r"^hedgerow (.*)", section, re.MULTILINE)
     said, _ = hedgerow(capsys, *evaluate.split())

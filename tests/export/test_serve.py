@@ -1,4 +1,4 @@
-"""The programs of docs/how-to/serve.md, as they stand there, where their libraries are installed."""
+"""The programs of docs/how-to/services.md, as they stand there, where their libraries are installed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import hedgerow as hr
 from tests.choose.test_select import quiet
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "serve.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "services.md"
 TREE = hr.Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
 
 

@@ -2,44 +2,59 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from hedgerow.learn import penalty
+from hedgerow.learn.penalty import Trial
 
-MANY = 10_000
-"""Held-out examples, with which half a standard error at 0.9 is 0.15 points."""
+
+def trial(right: int, examples: int = 100) -> Trial:
+    """The first `right` of the examples are right, and AP is the share of these."""
+    return Trial(right / examples, np.arange(examples) < right)
 
 
 @pytest.mark.parametrize(
-    ("scores", "chosen"),
+    ("right", "chosen"),
     [
-        ({16: 0.5, 64: 0.9, 256: 0.8}, 64),  # it ends with the first that is no better
-        ({16: 0.5, 64: 0.7, 256: 0.9, 1024: 0.9}, 256),
-        ({16: 0.9, 64: 0.901}, 16),  # the strongest of those that are as good
-        ({16: 0.9, 64: 0.8, 4: 0.95, 1: 0.9}, 4),
-        ({16: 0.9, 64: 0.9, 4: 0.9}, 16),  # but no stronger than is usual, unless it is better
-        ({16 * 4.0**i: 0.1 + 0.1 * i for i in range(8)}, 16 * 4.0**7),  # it ends at some time
+        ({16: 50, 64: 90, 256: 80}, 64),  # it ends with the first that is no better
+        ({16: 50, 64: 70, 256: 90, 1024: 90}, 256),
+        ({16: 90, 64: 90, 4: 80}, 16),  # the strongest of those that are as good
+        ({16: 90, 64: 80, 4: 95, 1: 90}, 4),
+        ({16: 90, 64: 90, 4: 90}, 16),  # but no stronger than is usual, unless it is better
+        ({16 * 4.0**i: 10 + 10 * i for i in range(8)}, 16 * 4.0**7),  # it ends at some time
     ],
 )
-def test_the_path(scores: dict[float, float], chosen: float) -> None:
+def test_the_path(right: dict[float, int], chosen: float) -> None:
     tried = []
 
-    def score(C: float) -> float:
+    def attempt(C: float) -> Trial:
         tried.append(C)
-        return scores[C]
+        return trial(right[C])
 
-    assert penalty.relax(score, MANY) == chosen
-    assert tried == list(scores)
+    assert penalty.relax(attempt) == chosen
+    assert tried == list(right)
 
 
 @pytest.mark.parametrize(
-    ("examples", "chosen"),
+    ("gained", "lost", "better"),
     [
-        (100, 16),  # half a standard error at 0.9 is 1.5 points,
-        (400, 64),  # 0.75 points,
-        (10_000, 256),  # and 0.15 points
+        (1, 0, True),  # one standard error
+        (5, 4, False),  # a third
+        (9, 8, False),
+        (9, 6, True),
+        (0, 0, False),
+        (0, 1, False),
     ],
 )
-def test_the_strongest_penalty_within_half_a_standard_error(examples: int, chosen: float) -> None:
-    scores = {16: 0.88, 64: 0.895, 256: 0.9, 1024: 0.9, 4: 0.8}
-    assert penalty.relax(lambda C: scores[int(C)], examples) == chosen
+def test_only_examples_that_differ_make_a_standard_error(gained: int, lost: int, better: bool) -> None:
+    before = np.arange(1000) < 500
+    after = before.copy()
+    after[:lost], after[500 : 500 + gained] = False, True
+    assert Trial(float(after.mean()), after).beats(Trial(float(before.mean()), before)) == better
+
+
+def test_ap_counts_as_much_as_leaves() -> None:
+    right = np.arange(100) < 50
+    assert Trial(0.52, right).beats(Trial(0.5, right))
+    assert not Trial(0.509, right).beats(Trial(0.5, right))  # less than half of what one example makes

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from hypothesis import given
+from scipy import stats
 
 import hedgerow as hr
 from hedgerow import Hierarchy
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.measure.bootstrap import differences, intervals
+from hedgerow.measure.bootstrap import difference_of_runs, differences, intervals, replicated
 from tests.curve_strategies import Problem, problems
 from tests.strategies import QUICK
 
@@ -239,3 +240,66 @@ def test_too_few_clusters_and_blank_ones_are_refused() -> None:
         intervals(builder, clusters=np.array([*"abcdefghijabcdefghijabcdefghi", " "], dtype=object))
     with pytest.raises(ScoreError, match="clusters needs one entry per example, 30; got 2"):
         intervals(builder, clusters=np.array(["a", "b"], dtype=object))
+
+
+def test_replicates_of_two_systems_are_paired() -> None:
+    first, second = random_builder(1), random_builder(2)
+    a, b = (replicated(builder, replicates=40, seed=3)["AP"] for builder in (first, second))
+    expected = differences(first, second, replicates=40, seed=3)["AP"]
+    assert np.quantile(a - b, [0.025, 0.975]) == pytest.approx([expected.low, expected.high])
+    rows = draws(200, 40, seed=3)[7]
+    events = first.events
+    again = hr.CurveBuilder(first.hierarchy)
+    again.add(events.taken(rows))
+    assert a[7] == pytest.approx(again.compute().summary()["AP"], abs=1e-12)
+
+
+def test_a_difference_of_runs_by_hand() -> None:
+    first, second = np.array([0.7, 0.72, 0.71]), np.array([0.68, 0.71, 0.66])
+    drawn = np.array([[0.7, 0.74], [0.72, 0.7], [0.71, 0.75]]), np.array([[0.69, 0.68], [0.7, 0.71], [0.66, 0.67]])
+    apart = [0.02, 0.01, 0.05]
+    of_runs = np.var(apart, ddof=1) / 3
+    means = [(0.01 + 0.02 + 0.05) / 3, (0.06 - 0.01 + 0.08) / 3]
+    of_examples = np.var(means, ddof=1)
+    freedom = (of_runs + of_examples) ** 2 / (of_runs**2 / 2 + of_examples**2 / 1)
+    error = np.sqrt(of_runs + of_examples)
+    found = difference_of_runs(first, second, *drawn, level=0.9)
+    assert found.value == pytest.approx(np.mean(apart))
+    assert stats.t.cdf((found.high - found.value) / error, freedom) == pytest.approx(0.95)
+    assert found.low == pytest.approx(2 * found.value - found.high)
+    assert found.p_value == pytest.approx(2 * stats.t.sf(found.value / error, freedom))
+    same = difference_of_runs(first, first, drawn[0], drawn[0])
+    assert (same.value, same.low, same.high, same.p_value) == (0, 0, 0, 1)
+
+
+def test_methods_of_the_same_process_seldom_differ_over_seeds_and_examples() -> None:
+    """Every method is right on examples of its own, whatever the seed, and every run is better or worse by chance.
+
+    Three runs on one test agree about what is peculiar to its examples, and one run cannot be told from its
+    method: counting only one of the two noises finds differences where there are none.
+    """
+    random, labels = np.random.default_rng(7), np.ones(150, dtype=int)
+    found = {"both": 0, "seeds": 0, "examples": 0}
+    for trial in range(120):
+        values, drawn = [], []
+        for _ in range(2):
+            easy = random.random(150)
+            for _run in range(3):
+                builder = hr.CurveBuilder(COIN)
+                right = easy < 0.7 + 0.05 * random.standard_normal()
+                builder.update(np.where(right[:, None], [1, 0.9, 0.1], [1, 0.1, 0.9]), labels)
+                figures = replicated(
+                    builder, replicates=60, seed=trial, summarise=lambda curve: {"right": curve.at(0.5)["correct"]}
+                )
+                values.append(builder.compute().at(0.5)["correct"])
+                drawn.append(figures["right"])
+        a, b, x, y = np.array(values[:3]), np.array(values[3:]), np.array(drawn[:3]), np.array(drawn[3:])
+        both = difference_of_runs(a, b, x, y)
+        found["both"] += not both.low <= 0 <= both.high
+        seeds = difference_of_runs(a, b, a[:, None] + np.zeros(60), b[:, None] + np.zeros(60))
+        found["seeds"] += not seeds.low <= 0 <= seeds.high
+        low, high = np.quantile((x - y)[0], [0.025, 0.975])  # one run of each
+        found["examples"] += not low <= 0 <= high
+    assert found["both"] <= 12  # 6 expected
+    assert found["examples"] >= 18
+    assert found["seeds"] >= 18

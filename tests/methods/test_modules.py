@@ -17,6 +17,7 @@ from hedgerow import Hierarchy, methods
 from tests.methods.cases import CASES, TREES, Case, every_label, given_cut, ident, scores
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from hedgerow.methods.base import Method
@@ -232,3 +233,75 @@ def test_a_chain_of_ten_thousand_nodes(case: Case) -> None:
     assert gradient.isfinite().all()
     assert sum(buffer.nbytes for buffer in method.buffers()) < 10 << 20
     assert time.perf_counter() - start < 15
+
+
+def declared(case: Case, h: Hierarchy) -> list[float]:
+    """The factor of the steps of each output: that of sigmoids is 1, of others one part for each leaf below."""
+    if case.name in ("multilabel-focal", "conditional-sigmoid"):
+        return [1.0] * len(case.create(h).outputs)
+    leaves = h.leaves.tolist()
+    return [1 / sum(bool(h.is_ancestor(v, leaf)) for leaf in leaves) for v in case.create(h).outputs.tolist()]
+
+
+@pytest.mark.parametrize("case", CASES, ids=ident)
+def test_a_head_trains_like_a_layer_times_a_constant_for_each_score(case: Case) -> None:
+    """The constants are folded into the weights: the same scores after the same steps of gradient descent."""
+    h = TREES["comb"]
+    method = case.create(h)
+    features = torch.randn(len(h), 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    given = given_cut(method, len(h))
+
+    def trained(module: nn.Module, scores: Callable[[], Tensor]) -> Tensor:
+        optimiser = torch.optim.SGD(module.parameters(), lr=0.3, momentum=0.9, weight_decay=0.01)
+        for _ in range(5):
+            optimiser.zero_grad()
+            torch.autograd.backward(method.loss(scores(), every_label(h), **given).mean())
+            optimiser.step()
+        return scores().detach()
+
+    torch.manual_seed(1)
+    head = methods.HierarchicalHead(3, method).double()
+    torch.manual_seed(1)
+    plain = nn.Linear(3, method.width).double()
+    constants = torch.tensor(method.step_scale).sqrt()
+    expected = trained(plain, lambda: plain(features) * constants)
+    torch.testing.assert_close(trained(head, lambda: head(features)), expected)
+    with torch.inference_mode():  # the constants are part of the weights
+        torch.testing.assert_close(features @ head.linear.weight.T + head.linear.bias, expected)
+    assert head.state_dict().keys() == {"linear.weight", "linear.bias"}
+
+
+@pytest.mark.parametrize("case", CASES, ids=ident)
+def test_even_steps_change_neither_scores_nor_the_gradient_of_features(case: Case) -> None:
+    method = case.create(H)
+    even, plain = methods.HierarchicalHead(3, method), methods.HierarchicalHead(3, method, even_steps=False)
+    plain.load_state_dict(even.state_dict())
+    features = torch.randn(len(H), 3, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    given = given_cut(method, len(H))
+    slopes = []
+    for head in (even, plain):
+        loss = method.loss(head(features), every_label(H), **given).mean()
+        slopes.append(torch.autograd.grad(loss, [features, head.linear.weight, head.linear.bias]))
+    assert torch.equal(even(features), plain(features))
+    assert torch.equal(slopes[0][0], slopes[1][0])
+    shares = torch.tensor(declared(case, H), dtype=torch.float32)
+    torch.testing.assert_close(slopes[0][1], slopes[1][1] * shares[:, None])
+    torch.testing.assert_close(slopes[0][2], slopes[1][2] * shares)
+
+
+@pytest.mark.parametrize("name", ["ps-softmax", "conditional-softmax"])
+def test_the_curvature_where_a_softmax_predicts_frequencies_grows_with_the_leaves_below(name: str) -> None:
+    h = TREES["mixed"]
+    method = methods.create(name, h)
+    share = torch.tensor(h.leaf_count[method.outputs] / len(h.leaves))
+    start = torch.zeros(method.width, dtype=torch.float64) if name == "ps-softmax" else share.log()
+    torch.testing.assert_close(method.likelihood(start[None])[0, 1:], share)
+    leaves = torch.tensor(h.leaves)
+
+    def mean_loss(theta: Tensor) -> Tensor:
+        return method.loss(theta.expand(len(leaves), -1), leaves).mean()
+
+    hessian = torch.autograd.functional.hessian(mean_loss, start)  # type: ignore[no-untyped-call]
+    curvature = hessian.diagonal()
+    above = 1.0 if name == "ps-softmax" else torch.tensor(h.leaf_count[h.parent[method.outputs]] / len(h.leaves))
+    torch.testing.assert_close(curvature, share * (1 - share / above))

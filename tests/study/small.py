@@ -44,7 +44,15 @@ def recipe(*changes: str) -> Recipe:
 
 
 def run(folder: Path, *experiments: str, **options: Any) -> Report:
-    chosen = {"chosen": TWO, "splits": splits(), "jobs": 1, "draw": False, "recipe": recipe(), **options}
+    chosen = {
+        "chosen": TWO,
+        "splits": splits(),
+        "jobs": 1,
+        "draw": False,
+        "tune": False,
+        "recipe": recipe(),
+        **options,
+    }
     return study(experiments or ("main",), chosen.pop("recipe"), folder, **chosen)
 
 

@@ -24,7 +24,7 @@ SMALL = (
 
 def run(folder: Path, recipe: str, *changes: str) -> None:
     changed = Recipe.load(recipe, [*SMALL, *changes])
-    report = study(["main", "levels"], changed, folder, chosen=["flat-softmax", "deep-rtc"])
+    report = study(["main", "levels"], changed, folder, chosen=["flat-softmax", "deep-rtc"], tune=False)
     assert report.failures == []
     assert [row.name for row in report.findings["main"].tables["main"].rows] == [
         "Flat softmax",

@@ -82,7 +82,7 @@ def test_outputs(tmp_path: Path) -> None:
     rows = {row["name"]: row["figures"] for row in content["experiments"]["main"]["tables"]["main"]["rows"]}
     assert list(rows) == ["Flat softmax", "Deep RTC (PS weights)", "PS softmax"]
     assert len(rows["Flat softmax"]["AP"]["values"]) == 2
-    assert len(content["experiments"]["main"]["sentences"]) == 2
+    assert len(content["experiments"]["main"]["sentences"]) == 4
     assert "![" in (tmp_path / "study.md").read_text()
     record = json.loads(next((tmp_path / "records").glob("main-ps*")).read_text())
     assert record["seconds"]["train"] > 0
@@ -217,7 +217,7 @@ def test_records_made_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     study.Records(tmp_path / "there" / "records").pack(tmp_path / "all.zip")
     worked = counted(monkeypatch)
     report = run(tmp_path / "here", imports=[tmp_path / "all.zip"])
-    assert report.imported == 2
+    assert report.cells == 2
     assert worked == []
 
 
@@ -259,7 +259,7 @@ def invoke(*args: object) -> Any:
 
 def test_command(tmp_path: Path) -> None:
     toml, out = write_files(tmp_path, epochs=1), tmp_path / "out"
-    common = ("--methods", ",".join(TWO), "--jobs", 1, "-o", out)
+    common = ("--no-tune", "--methods", ",".join(TWO), "--jobs", 1, "-o", out)
     packed, found = tmp_path / "all.zip", tmp_path / "found.json"
     result = invoke("main", toml, *common, "--pack", packed, "--json", found)
     assert result.exit_code == 0, result.output
@@ -273,6 +273,9 @@ def test_command(tmp_path: Path) -> None:
     failing = invoke("main", toml, *common, "--set", "method.name=ps-softmax", "--set", "method.wrong=1")
     assert failing.exit_code == 1
     assert "1 of 2 cells have no record" in failing.output
+    tuned = invoke("tuning", toml, "--methods", "hxe", "--jobs", 1, "--limit", 0, "-o", out)
+    assert tuned.exit_code == 1
+    assert "3 of 3 cells have no record" in tuned.output
 
 
 @pytest.mark.parametrize(

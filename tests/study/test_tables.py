@@ -5,12 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import re
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from hedgerow.show.tables import Column, Entry, Row, Table
-from hedgerow.study.main import sentences
+from hedgerow.study.main import difference, sentences
+
+if TYPE_CHECKING:
+    from hedgerow.study.experiment import Results
 
 
 def table(**rows: tuple[float, ...]) -> Table:
@@ -78,39 +82,70 @@ def test_figures_that_are_no_shares_are_shown_as_they_are() -> None:
     assert "| a | 1.23 |" in lines_of(shown.markdown())
 
 
-def main_table(rows: dict[str, tuple[float, float]], seeds: int = 3) -> Table:
-    listed = [
-        Row(name, {"AP": Entry((ap,) * seeds), "R@95C": Entry((r,) * seeds)}) for name, (ap, r) in rows.items()
-    ]
-    return Table("", [Column("AP"), Column("R@95C")], listed)
+def systems(rows: dict[str, tuple[float, float]], seeds: int = 3, noise: float = 1e-4) -> dict[str, Results]:
+    """Systems with these AP and R@95C, which vary a little from seed to seed and from replicate to replicate."""
+    random = np.random.default_rng(0)
+
+    def result(seed: int, ap: float, recall: float) -> dict[str, Any]:
+        values = {"AP": ap + noise * random.normal(), "R@95C": recall + noise * random.normal()}
+        drawn = {name: (value + noise * random.normal(size=50)).tolist() for name, value in values.items()}
+        return {"seed": seed, "summary": values, "replicates": drawn}
+
+    return {name: [result(seed, *pair) for seed in range(seeds)] for name, pair in rows.items()}
 
 
 def test_the_sentences_change_with_the_table() -> None:
     flat, top = "Flat softmax", "Cond softmax"
-    first, second = sentences(main_table({flat: (0.7, 0.4), top: (0.6, 0.3), "New": (0.75, 0.2)}))
-    assert "New has the best trade-off" in first
-    assert "AP 75.0 %" in first
-    assert f"{flat} has the highest recall when 95 % of the answers must be right" in first
+    first, careful, second, how = sentences(systems({flat: (0.7, 0.4), top: (0.6, 0.3), "New": (0.75, 0.2)}))
+    assert first == "New has the best trade-off between being right and being specific (AP 75.0 %)."
+    assert f"{flat} has the highest recall when 95 % of the answers must be right (R@95C 40.0 %)" in careful
     assert "New beats it" in second
     assert f"{top} falls behind" in second
     assert "10.0 points below" in second
-    first, second = sentences(main_table({flat: (0.7, 0.4), top: (0.7, 0.5), "New": (0.6, 0.2)}))
-    assert f"{flat} has the best" in first
-    assert "no method beats it by more than two standard deviations" in second
-    assert "New falls behind" in second
-    assert sentences(main_table({flat: (0.7, 0.4)})) == ()
-    assert len(sentences(main_table({"a": (0.7, 0.4), "b": (0.6, 0.4)}))) == 1
+    assert "seeds and other test examples" in how
+    first, _, second, _ = sentences(systems({flat: (0.7, 0.4), top: (0.7, 0.5), "New": (0.6, 0.2)}))
+    assert "has the best" in first
+    assert "may be chance" in first
+    assert f"no method beats it, New falls behind, and the difference for {top} may be chance" in second
+    assert sentences(systems({flat: (0.7, 0.4)})) == ()
+    assert len(sentences(systems({"a": (0.7, 0.4), "b": (0.6, 0.4)}))) == 3
+
+
+def test_a_difference_in_all_seeds_may_still_be_one_of_these_test_examples() -> None:
+    """Seeds agree on three points, but replicates of the examples vary by more."""
+    found = systems({"Flat softmax": (0.7, 0.4), "New": (0.73, 0.4)})
+    assert "New beats it" in sentences(found)[2]
+    for result in found["New"]:
+        drawn = np.random.default_rng(1).normal(scale=0.02, size=50)  # the same examples for all seeds
+        result["replicates"]["AP"] = (result["summary"]["AP"] + drawn).tolist()
+    said = sentences(found)[2]
+    assert "no method beats it, no method falls behind, and the difference for New may be chance" in said
 
 
 def test_one_seed_names_no_winner() -> None:
     flat, top = "Flat softmax", "Cond softmax"
-    table = main_table({flat: (0.7, 0.4), top: (0.705, 0.5), "New": (0.6, 0.2)}, seeds=1)
-    (said,) = sentences(table)
+    one = systems({flat: (0.7, 0.4), top: (0.705, 0.5), "New": (0.6, 0.2)}, seeds=1, noise=0)
+    (said,) = sentences(one)
     assert said.startswith(
         "AP is between 60.0 % and 70.5 %; the flat softmax, which does not know the tree, has 70.0 %."
     )
     assert said.endswith("One seed does not tell which method is better: use seeds=3 or more.")
     assert top not in said
     assert "New" not in said
-    (without,) = sentences(main_table({"a": (0.7, 0.4), "b": (0.6, 0.4)}, seeds=1))
+    (without,) = sentences(systems({"a": (0.7, 0.4), "b": (0.6, 0.4)}, seeds=1, noise=0))
     assert without.startswith("AP is between 60.0 % and 70.0 %. One seed")
+
+
+def test_seeds_that_only_one_method_has_and_records_without_replicates_are_not_compared() -> None:
+    found = systems({"a": (0.7, 0.4), "b": (0.6, 0.4)}, seeds=4)
+    full = difference(found["a"], found["b"], "AP")
+    assert full is not None
+    assert full.low < full.value < full.high
+    fewer = difference(found["a"][:3], found["b"][1:], "AP")
+    assert fewer is not None
+    a, b = ([result["summary"]["AP"] for result in found[name][1:3]] for name in "ab")
+    assert fewer.value == pytest.approx(np.mean(a) - np.mean(b))
+    assert difference(found["a"][:2], found["b"][1:], "AP") is None
+    for result in found["b"][1:]:
+        del result["replicates"]
+    assert difference(found["a"], found["b"], "AP") is None

@@ -25,12 +25,10 @@ _EVEN = 4  # larger numbers of blocks are a multiple of this, so that two or fou
 def map_row_blocks(work: Callable[[slice], T], rows: int, row_bytes: int) -> list[T]:
     """Call `work` on consecutive slices of rows, some at the same time; return the results in order.
 
-    If several calls fail, the first error is raised. The slices do not depend on the number of cores, so sums over
-    them do not either.
+    The slices do not depend on the number of cores, so sums over them do not either.
     """
     blocks = row_blocks(rows, row_bytes)
-    workers = len(blocks) // _WORTH_THREADS
-    return _map_on_threads(work, blocks, workers and min(available_cores(), workers))
+    return map_on_threads(work, blocks, len(blocks) // _WORTH_THREADS)
 
 
 def row_blocks(rows: int, row_bytes: int) -> list[slice]:
@@ -42,7 +40,12 @@ def row_blocks(rows: int, row_bytes: int) -> list[slice]:
     return [slice(rows * i // count, rows * (i + 1) // count) for i in range(count)]
 
 
-def _map_on_threads(work: Callable[[S], T], items: Sequence[S], workers: int) -> list[T]:
+def map_on_threads(work: Callable[[S], T], items: Sequence[S], most: int = sys.maxsize) -> list[T]:
+    """Call `work` on items, on `most` threads or fewer, as there are cores; return the results in order.
+
+    If several calls fail, the first error is raised.
+    """
+    workers = min(available_cores(), len(items), most)
     if workers < 2:
         return [work(item) for item in items]
 

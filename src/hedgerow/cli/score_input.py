@@ -201,7 +201,7 @@ class ScoreInput(FileReading):
             return run_scores(run, self.data, labels=labels)
         run.metrics()  # an error if the run is not finished
         run.check_digests()
-        return open_scores(run.scores, run.hierarchy(), labels=labels)
+        return run.open_scores(labels=labels)
 
     def open_parts(self) -> Scores:
         """Open one file, or several as one, with their labels."""

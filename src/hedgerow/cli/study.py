@@ -25,7 +25,7 @@ from hedgerow.files import write_json
 
 
 @verb(
-    "hedgerow study main glyphs-quick -o studies/quick",
+    "hedgerow study main glyphs-quick --no-tune -o studies/quick",
     "hedgerow study all glyphs --seeds 3 -o studies/glyphs",
     "hedgerow study main inat21mini-resnet18 --set data.path=inat21 -o studies/inat",
     panel=TRAIN,
@@ -36,7 +36,7 @@ def study(
         str,
         positional(
             "EXPERIMENT",
-            "main, unseen, levels, hyper_parameters, calibration, long_tail, mixed_granularity, "
+            "main, tuning, unseen, levels, hyper_parameters, calibration, long_tail, mixed_granularity, "
             "out_of_scope; several with commas; or all.",
         ),
     ],
@@ -44,6 +44,9 @@ def study(
     output: Annotated[Path, option("DIR", "Folder for records and results.", "-o", "--output")],
     json_file: JsonOption = None,
     seeds: Annotated[int, option("N", "Number of seeds.", shown=True, min=1)] = 1,
+    tune: Annotated[
+        bool, typer.Option(help="Choose the learning rate of each method on the validation data.")
+    ] = True,
     chosen: Annotated[str | None, option("A,B,...", "Methods.", "--methods", shown="all nine")] = None,
     changes: ChangesOption = None,
     metrics: MetricsOption = None,
@@ -83,6 +86,7 @@ def study(
             Recipe.load(recipe, changes or []),
             output,
             seeds=seeds,
+            tune=tune,
             chosen=PAPER_METHODS if chosen is None else [name.strip() for name in chosen.split(",")],
             measured=[name.strip() for name in metrics.split(",")] if metrics else [],
             jobs=jobs,

@@ -205,6 +205,18 @@ def reading(path: str | os.PathLike[str], what: str, remedy: str = _AGAIN) -> It
         raise FileError(f"{os.fspath(path)} cannot be read as {what}: {_reason(error)}. {remedy}") from error
 
 
+@contextmanager
+def naming(path: str | os.PathLike[str], what: str, remedy: str = _AGAIN) -> Iterator[None]:
+    """Do as `reading`, and add the file to errors of hedgerow that do not name it."""
+    try:
+        with reading(path, what, remedy):
+            yield
+    except HedgerowError as error:
+        if os.fspath(path) in str(error):
+            raise
+        raise type(error)(f"{os.fspath(path)}: {error}") from None
+
+
 def _reason(error: Exception) -> str:
     """Return the message of an exception as one printable line."""
     said = str(getattr(error, "strerror", None) or error)

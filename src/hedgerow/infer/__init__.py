@@ -24,6 +24,7 @@ probabilities. All rules take these keywords:
 (['bird', 'fish'], ['robin', 'fish'])
 """
 
+from hedgerow.infer.compact import compacted
 from hedgerow.infer.decisions import FittedLambda, fit_lambda, most_likely_exclusive, risk_minimising
 from hedgerow.infer.pareto import Candidates, ParetoSets, RuleOptions, ordered_pareto_sets
 from hedgerow.infer.rules import (
@@ -54,6 +55,7 @@ __all__ = [
     "answering_rule",
     "climbing",
     "climbing_sets",
+    "compacted",
     "expected_information",
     "fit_lambda",
     "information_threshold",

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, final
 import numpy as np
 
 from hedgerow.arrays import Array, Tiers, namespace, ops_of, placed, rounded_down
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, argument
 from hedgerow.infer import sparse
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Scale, SparseLikelihoods
 from hedgerow.tree import Hierarchy, Indices, InformationKind, Settings, SingleChild
@@ -147,7 +147,17 @@ class Candidates:
 
     def sparse_sets(self, q: SparseLikelihoods) -> ParetoSets:
         """Return the sets of sparse likelihoods, without nodes that are not listed; computed once."""
+        self.require_fit(q)
         return q.derived(self._key, lambda: ParetoSets(*sparse.records(q, self.tier)))
+
+    def require_fit(self, q: SparseLikelihoods) -> None:
+        """Raise an error if compact likelihoods were made for other candidates: see `compacted`."""
+        if not q.compact or self is (usual := Candidates.of(self.hierarchy)):
+            return
+        if self.single_child != usual.single_child:
+            q.require_all(argument("single_child", self.single_child))
+        if not np.array_equal(self.value, usual.value):
+            q.require_all("Another measure of information")
 
     def _tiers(self, q: Likelihoods) -> Tiers:
         """Return the tiers on the device of q; they are copied there once."""

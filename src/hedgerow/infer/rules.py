@@ -138,6 +138,7 @@ def plurality(hierarchy: Hierarchy, q: Any, **options: Unpack[RuleOptions]) -> A
     """
     given, candidates = prepared(hierarchy, q, **options)
     if isinstance(given, SparseLikelihoods):
+        given.require_all("The plurality of likelihoods")
         return sparse.by_rows(given, candidates, sparse.plurality)
     bottom = BOTTOM[given.scale]
 
@@ -302,6 +303,7 @@ def top_down(
     given, candidates = prepared(hierarchy, q, **options)
     cut = _cut_at(given, tau, inclusive=inclusive)
     if isinstance(given, SparseLikelihoods):
+        given.require_all("A walk down the tree")
         return sparse.by_rows(given, candidates, lambda rows, block: sparse.top_down(rows, cut[block, 0]))
     tree, specificity = candidates.tree, candidates.tier[candidates.ascending]
     # Siblings are adjacent, and those that win ties come first.

@@ -41,15 +41,18 @@ class ListedCandidates:
     """Their likelihoods."""
     call: Indices | None = None
     """The node of the whole tree from which each row climbs, if it is known: `SparseLikelihoods.call`."""
+    compact: bool = False
+    """Whether nodes below the listed ones were left out: `SparseLikelihoods.compact`."""
 
     @staticmethod
     def of(q: SparseLikelihoods, candidates: Candidates, *, probabilities: bool = False) -> ListedCandidates:
         """Take the candidates among the entries, with likelihoods on their own scale or as probabilities."""
+        candidates.require_fit(q)
         kept = candidates.place[q.node] >= 0
         start = np.append(0, np.cumsum(kept))[q.start]
         p, at_root = (q.probabilities(), 1.0) if probabilities else (q.value, CERTAIN[q.scale])
         rooted = ListedCandidates._rooted(candidates, start, candidates.place[q.node[kept]], p[kept], at_root)
-        return replace(rooted, call=q.call)
+        return replace(rooted, call=q.call, compact=q.compact)
 
     @classmethod
     def _rooted(cls, candidates: Candidates, start: Indices, node: Indices, p: Floats, at_root: float) -> Self:
@@ -269,6 +272,8 @@ def plurality(rows: ListedCandidates, _: slice) -> Indices:
 
 def most_likely_tip(rows: ListedCandidates, _: slice = slice(None)) -> Indices:
     """Answer with the most likely node without listed descendants."""
+    if rows.compact:
+        return leaf(rows, _)
     lowest = np.append(rows.key[1:], np.iinfo(np.int64).max) >= rows.key - rows.node + rows.end
     return rows.first(lowest, (rows.p,))
 

@@ -66,7 +66,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     C
         Inverse strength of the L2 penalty, as in scikit-learn's LogisticRegression on features whose mean squared
         norm is 1. "auto" tries values on held-out examples, and takes the smallest, 16 or more, whose AP and leaf
-        accuracy are within half a standard error of the best; below 16 only if that is better. If fewer than 20
+        accuracy the best does not beat by half a standard error; below 16 only if that is better. If fewer than 20
         examples can be held out, and in `partial_fit`, it is 30.
     class_weight
         "balanced", or a weight for each label in `y` (1 for labels not listed).

@@ -1,8 +1,8 @@
 """Choose the penalty, and the temperature: both by what the model says of held-out examples.
 
 The score of a penalty is the mean of AP, which rewards answers that are right and specific, and of the accuracy of
-leaves. From a strong penalty on, it is relaxed for as long as that pays. Of values within half a standard error of
-the best, the strongest is chosen: it hedges more, also on unseen classes.
+leaves. From a strong penalty on, it is relaxed for as long as that pays. Of values that are as good as the best,
+within half a standard error of the difference, the strongest is chosen: it hedges more, also on unseen classes.
 """
 
 from __future__ import annotations
@@ -51,6 +51,34 @@ _BLOCK = 512  # held-out examples at a time
 
 
 @dataclass(frozen=True)
+class Trial:
+    """What a penalty gives on the held-out examples."""
+
+    ap: float
+    right: NDArray[np.bool_]
+    """Whether the most likely leaf of each example is right."""
+
+    @property
+    def leaf(self) -> float:
+        """The accuracy of leaves."""
+        return float(self.right.mean())
+
+    @property
+    def score(self) -> float:
+        """The mean of both."""
+        return (self.ap + self.leaf) / 2
+
+    def beats(self, other: Trial) -> bool:
+        """Return whether this is better by more than half a standard error.
+
+        All penalties are tried on the same examples, so only those on which they differ count.
+        """
+        differ = int(np.count_nonzero(self.right != other.right))
+        error = math.sqrt(max(differ, 1)) / len(self.right)
+        return self.score - other.score > error / 2
+
+
+@dataclass(frozen=True)
 class Choice:
     """A penalty, what was tried, and what follows from the choice."""
 
@@ -93,27 +121,27 @@ def choose(
             for block in (others[i : i + _BLOCK] for i in range(0, len(others), _BLOCK)):
                 yield scores(fitting.scaling, network.layers(), X[block]), label[block]
 
-    def score(C: float) -> float:
+    def attempt(C: float) -> Trial:
         changed: dict[str, Any] = {"rounds": 1, "warm": True} if weights else {}
         for network, examples, (rows, _) in zip(networks, learnt, splits, strict=True):
             fitting.train(network, examples, 1 / (C * weight[rows].sum()), epochs=epochs, **changed)
         weights[C] = [{name: value.clone() for name, value in net.state_dict().items()} for net in networks]
-        curve, right = CurveBuilder(hierarchy, scale=method.scale), 0.0
+        curve, right = CurveBuilder(hierarchy, scale=method.scale), []
         for theta, answer in held_out():
             q = method.link(hierarchy, theta, scale=method.scale)
             curve.update(q, answer)
-            right += metrics.correct(hierarchy, answer, infer.leaf(hierarchy, q, scale=method.scale)).sum()
-        figures = {"C": C, "AP": curve.compute().summary()["AP"], "leaf": float(right) / count}
-        for name, value in figures.items():
+            right.append(metrics.correct(hierarchy, answer, infer.leaf(hierarchy, q, scale=method.scale)) > 0)
+        trial = Trial(curve.compute().summary()["AP"], np.concatenate(right))
+        for name, value in {"C": C, "AP": trial.ap, "leaf": trial.leaf}.items():
             path[name].append(value)
-        done(f"C = {C:.3g}, AP {100 * figures['AP']:.1f} %")
-        return (figures["AP"] + figures["leaf"]) / 2
+        done(f"C = {C:.3g}, AP {100 * trial.ap:.1f} %")
+        return trial
 
     if given is None:
-        C = relax(score, count)
+        C = relax(attempt)
     else:
         C = given
-        score(C)
+        attempt(C)
     for network, state in zip(networks, weights[C], strict=True):
         network.load_state_dict(state)
     theta, answer = map(np.concatenate, zip(*held_out(), strict=True))
@@ -128,40 +156,24 @@ def choose(
     return Choice(C, path, fitted.value, networks[0].layers())
 
 
-def relax(score: Callable[[float], float], examples: int) -> float:
+def relax(attempt: Callable[[float], Trial]) -> float:
     """Try weaker penalties while they are better, or else stronger ones, and return the C chosen.
 
-    Parameters
-    ----------
-    score
-        Returns the score of a C.
-    examples
-        Number of held-out examples, on which the standard error depends.
-
-    Returns
-    -------
-    C
-        The smallest value, `FIRST` or more, whose score is within half a standard error of the best; if there is
-        none, the largest such value.
+    It is the smallest value, `FIRST` or more, that the best does not beat; if there is none, the largest below.
     """
-    tried = {FIRST: score(FIRST)}
+    tried = {FIRST: attempt(FIRST)}
     for factor in (FACTOR, 1 / FACTOR):
         C, better = FIRST, True
         while better and len(tried) < LONGEST:
             C *= factor
-            best = max(tried.values())
-            tried[C] = score(C)
-            better = tried[C] > best + _margin(best, examples)
-        if tried[C] > tried[FIRST]:
+            best = max(tried.values(), key=lambda trial: trial.score)
+            tried[C] = attempt(C)
+            better = tried[C].beats(best)
+        if tried[C].score > tried[FIRST].score:
             break
-    best = max(tried.values())
-    close = [C for C, value in tried.items() if value >= best - _margin(best, examples)]
+    best = max(tried.values(), key=lambda trial: trial.score)
+    close = [C for C, trial in tried.items() if not best.beats(trial)]
     return min([C for C in close if C >= FIRST], default=max(close))
-
-
-def _margin(score: float, examples: int) -> float:
-    """Return half a standard error."""
-    return math.sqrt(max(score * (1 - score), 0) / examples) / 2
 
 
 def folds(features: Any, label: Indices, random: np.random.RandomState) -> list[tuple[Indices, Indices]]:

@@ -70,6 +70,7 @@ def pool(
         raise ScoreError(f"events needs one entry per example, {len(given):,}; got {len(member):,}.")
     pooled: AnyLikelihoods
     if isinstance(given, SparseLikelihoods):
+        given.require_all("Pooling of events")
         pooled = _SPARSE[how](given, member, len(names))
     else:
         order = np.argsort(member, kind="stable")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.arrays import Derives, as_numpy, take_rows
-from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.likelihood.scales import BOTTOM, CERTAIN, ROUNDING, Scale, check_scale, to_probability
 from hedgerow.likelihood.treatment import Treatment
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
     from hedgerow.likelihood.likelihoods import Likelihoods
     from hedgerow.tree import Hierarchy, Indices
+
+
+class CompactError(ScoreError):
+    """Compact likelihoods lack the nodes that something needs."""
 
 
 @final
@@ -86,12 +90,14 @@ class SparseLikelihoods(Derives):
         scale: Scale,
         treatment: Treatment | None = None,
         call: Indices | None = None,
+        compact: bool = False,
     ) -> SparseLikelihoods:
         """Return likelihoods that need no check."""
         q = object.__new__(cls)
         q._fill(hierarchy, start, node, value, scale)
         q.treatment = treatment or Treatment()
         q.call = call
+        q.compact = compact
         return q
 
     def _fill(
@@ -108,6 +114,18 @@ class SparseLikelihoods(Derives):
         self.call: Indices | None = None
         """[examples] The node from which `infer.climbing` starts, if whatever made the likelihoods chose it; None:
         from the most likely node without listed descendants."""
+        self.compact = False
+        """Whether other nodes are not at 0 but left out, because thresholds do not need them: see
+        `infer.compacted`."""
+
+    def require_all(self, what: str) -> None:
+        """Raise an error if nodes were left out, which something needs."""
+        if self.compact:
+            again = argument("data", "PATH", python="run_scores(run, PATH)")
+            raise CompactError(
+                f"{what} needs the likelihoods of all nodes, and these scores are compact. Score the data again, "
+                f"with {again}, or train with {argument('set', 'run.scores=all', python='run.scores=all')}."
+            )
 
     @classmethod
     def join(cls, parts: Sequence[SparseLikelihoods]) -> SparseLikelihoods:
@@ -122,7 +140,7 @@ class SparseLikelihoods(Derives):
         node, value = (np.concatenate([getattr(part, name) for part in parts]) for name in ("node", "value"))
         calls = [part.call for part in parts if part.call is not None]
         call = np.concatenate(calls) if len(calls) == len(parts) else None
-        return cls.checked(base.hierarchy, start, node, value, base.scale, base.treatment, call)
+        return cls.checked(base.hierarchy, start, node, value, base.scale, base.treatment, call, base.compact)
 
     @cached_property
     def count(self) -> Indices:
@@ -136,6 +154,7 @@ class SparseLikelihoods(Derives):
 
     def probabilities(self) -> NDArray[np.float64]:
         """Return the values of the entries as probabilities."""
+        self.require_all("This")
         return np.asarray(to_probability(self.value, self.scale))
 
     def at(self, nodes: Indices) -> NDArray[np.float64]:
@@ -183,6 +202,7 @@ class SparseLikelihoods(Derives):
         """Return the likelihoods of all nodes: for small trees, since memory is examples x nodes."""
         from hedgerow.likelihood.likelihoods import Likelihoods
 
+        self.require_all("This")
         values = np.full((len(self), len(self.hierarchy)), BOTTOM[self.scale])
         values[:, 0] = CERTAIN[self.scale]
         values[self.row, self.node] = self.value
@@ -198,7 +218,7 @@ class SparseLikelihoods(Derives):
         start, place = take_rows(self.start, rows)
         call = None if self.call is None else self.call[rows]
         entries = start, self.node[place], self.value[place]
-        return self.checked(self.hierarchy, *entries, self.scale, self.treatment, call)
+        return self.checked(self.hierarchy, *entries, self.scale, self.treatment, call, self.compact)
 
     def called(self, call: Indices) -> SparseLikelihoods:
         """Return the same likelihoods, with the nodes [examples] from which `infer.climbing` starts."""
@@ -207,7 +227,8 @@ class SparseLikelihoods(Derives):
 
     def __reduce__(self) -> tuple[Any, ...]:
         entries = self.start, self.node, self.value
-        return SparseLikelihoods.checked, (self.hierarchy, *entries, self.scale, self.treatment, self.call)
+        more = self.scale, self.treatment, self.call, self.compact
+        return SparseLikelihoods.checked, (self.hierarchy, *entries, *more)
 
     def __repr__(self) -> str:
         return (

@@ -190,6 +190,7 @@ def scores_behind(q: AnyLikelihoods, what: str) -> NDArray[np.float64]:
     `what` needs them, such as "A temperature".
     """
     if not isinstance(q, Likelihoods):
+        q.require_all(what)
         raise ParameterError(f"{what} needs the likelihoods of all leaves, and these list only some.")
     if (logits := _logits(q)) is not None:
         return logits

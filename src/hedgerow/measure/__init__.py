@@ -6,7 +6,7 @@ likelihoods and labels into figures.
 """
 
 from hedgerow.measure import metrics
-from hedgerow.measure.bootstrap import Difference, Interval
+from hedgerow.measure.bootstrap import Difference, Interval, difference_of_runs, replicated
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, Measures, operating_curve
 from hedgerow.measure.calibration import Reliability, calibration_error
 from hedgerow.measure.clusters import Clusters, check_filled
@@ -50,6 +50,7 @@ __all__ = [
     "calibration_error",
     "check_filled",
     "compare",
+    "difference_of_runs",
     "evaluate",
     "example_blocks",
     "intercept",
@@ -62,6 +63,7 @@ __all__ = [
     "operating_curve",
     "read_or_evaluate",
     "repeated_ids",
+    "replicated",
     "right_of_answered",
     "side_by_side",
     "try_evaluation_folder",

@@ -131,6 +131,55 @@ def differences(
     return {name: Difference(a[name] - b[name], low[i], high[i], float(p_value[i])) for i, name in enumerate(a)}
 
 
+def replicated(
+    builder: CurveBuilder, *, replicates: int, seed: int = 0, summarise: Summarise = OperatingCurve.summary
+) -> dict[str, NDArray[np.float64]]:
+    """Return every summary figure in each replicate: [replicates].
+
+    Systems with equally many examples are resampled alike, so that their replicates can be subtracted.
+    """
+    system = _System(builder, {}, summarise)
+    drawn = _replicates([system], Clusters.of(None, system.examples), replicates, seed, lambda: None)[:, 0]
+    return dict(zip(system.figures(), drawn.T, strict=True))
+
+
+def difference_of_runs(
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    first_drawn: NDArray[np.float64],
+    second_drawn: NDArray[np.float64],
+    *,
+    level: float = 0.95,
+) -> Difference:
+    """Return first minus second, averaged over runs, with an interval for other runs and other examples together.
+
+    Runs are paired, as by the seed. The variance of the mean is estimated from the runs, as they vary on these
+    examples, and added to that over replicates of the examples. There are few runs, so that the interval is that
+    of Student's t, with Welch's degrees of freedom.
+
+    Parameters
+    ----------
+    first, second
+        A figure in two or more runs: [runs].
+    first_drawn, second_drawn
+        The same figure in each replicate, from `replicated`: [runs, replicates].
+    level
+        The probability that an interval covers the difference.
+    """
+    from scipy import special
+
+    apart, drawn = first - second, (first_drawn - second_drawn).mean(axis=0)
+    value = float(apart.mean())
+    variances = np.array([apart.var(ddof=1) / len(apart), drawn.var(ddof=1)])
+    free = np.array([len(apart) - 1, len(drawn) - 1])
+    total = variances.sum()
+    if not total:
+        return Difference(value, value, value, float(value == 0))
+    freedom, error = total**2 / (variances**2 / free).sum(), np.sqrt(total)
+    reach = float(special.stdtrit(freedom, (1 + level) / 2) * error)
+    return Difference(value, value - reach, value + reach, float(2 * special.stdtr(freedom, -abs(value) / error)))
+
+
 class _System:
     """The sorted events of one system, ready to be summed with any weights of the examples."""
 

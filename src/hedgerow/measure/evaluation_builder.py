@@ -14,7 +14,15 @@ import numpy as np
 from hedgerow.arrays import as_numpy
 from hedgerow.errors import ParameterError, ScoreError, argument, counted
 from hedgerow.infer import RULES, Rule
-from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Scale, Treatment, check_scale, to_probability
+from hedgerow.likelihood import (
+    AnyLikelihoods,
+    CompactError,
+    Likelihoods,
+    Scale,
+    Treatment,
+    check_scale,
+    to_probability,
+)
 from hedgerow.measure import bootstrap
 from hedgerow.measure.builder import CurveBuilder, require_same, warn_of_class_numbers
 from hedgerow.measure.evaluation import Answers, Evaluation, Part
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
     from hedgerow.measure.events import Events
     from hedgerow.measure.metrics import CustomMetric, Metric
 
+_NEEDED = ("leaf", "majority")  # rules
 _ENOUGH_EXAMPLES = 20  # to distinguish accuracy at chance level from bad luck
 
 
@@ -68,7 +77,7 @@ class EvaluationBuilder:
         part: str = "",
         **settings: Unpack[SettingKeywords],
     ) -> None:
-        for needed in ("leaf", "majority"):
+        for needed in _NEEDED:
             if needed not in rules:
                 raise ParameterError(f"Every evaluation needs the rule {needed!r}: add it from infer.RULES.")
         if scale is not None:
@@ -224,8 +233,15 @@ class EvaluationBuilder:
 
     def _answers(self, q: AnyLikelihoods, curve: CurveBuilder) -> Answers:
         predictions, confidence = {}, {}
-        for name, rule in self.rules.items():
-            nodes = rule(self.hierarchy, q, information=curve.candidates)
+        for name, rule in list(self.rules.items()):
+            try:
+                nodes = rule(self.hierarchy, q, information=curve.candidates)
+            except CompactError as error:
+                if name in _NEEDED:
+                    raise
+                self.rules = {key: each for key, each in self.rules.items() if key != name}
+                self.warnings.add(f"The rule {name!r} is left out: {error}")
+                continue
             predictions[name] = as_numpy(nodes).astype(np.int32)
             # Log-likelihoods need not be normalised, so some may be above 0.
             chosen = to_probability(as_numpy(q.at(nodes)).astype(np.float64), q.scale)

@@ -162,7 +162,7 @@ def _share(part: Values, whole: Values) -> Values:
 
 def _f1(precision: Values, recall: Values) -> Values:
     total = precision + recall
-    return np.divide(2 * precision * recall, total, out=np.zeros(np.shape(total)), where=total != 0)
+    return np.asarray(2 * precision * recall / np.where(total == 0, 1, total))  # faster than a masked division
 
 
 def _precision(c: Comparison, value: Values) -> Values:

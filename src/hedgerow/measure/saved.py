@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, final
@@ -21,15 +20,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, final
 import msgspec
 import numpy as np
 
-from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, some
+from hedgerow.errors import FileError, ParameterError, argument, some
 from hedgerow.files import (
     Archive,
     clear_leftovers,
     digest,
+    naming,
     printable,
     read_arrays,
     read_json,
-    reading,
     require_file,
     stem,
     temporary,
@@ -48,7 +47,7 @@ from hedgerow.score_files import ABOUT, Progress, ScoreReading, open_scores, sil
 from hedgerow.tree import Hierarchy, Names, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -121,7 +120,7 @@ def save_curve(builder: CurveBuilder, path: str | os.PathLike[str]) -> None:
 
 def load_curve(path: str | os.PathLike[str], metrics: Sequence[Metric | CustomMetric]) -> CurveBuilder:
     """Read a curve builder; custom metrics must be passed again."""
-    with _naming(path, "a curve builder", "Make it again."):
+    with naming(path, "a curve builder", "Make it again."):
         found = _Contents.read(path, "curve")
         known: dict[str, Any] = METRICS | {name_of_metric(metric): metric for metric in metrics}
         standard = [metric.name for metric in STANDARD_METRICS]
@@ -221,7 +220,7 @@ def load_evaluation(folder: str | os.PathLike[str]) -> Evaluation:
             )
         raise FileError(f"{shown} {missing}. Create it with: hedgerow evaluate SCORES --tree TREE -o {shown}")
     _check_digest(Path(folder, JSON), path)
-    with _naming(path, "an evaluation", _AGAIN):
+    with naming(path, "an evaluation", _AGAIN):
         found = _Contents.read(path, "evaluation")
         about, events = found.about, found.events()
         answers = found.answers(len(events.label))
@@ -329,18 +328,6 @@ def _write(path: str | os.PathLike[str], saved: CurveBuilder | Evaluation, more:
 
 def _bytes(text: str) -> NDArray[np.uint8]:
     return np.frombuffer(text.encode(), dtype=np.uint8)
-
-
-@contextmanager
-def _naming(path: str | os.PathLike[str], what: str, remedy: str) -> Iterator[None]:
-    """Name the file in every error about its content."""
-    try:
-        with reading(path, what, remedy):
-            yield
-    except FileError:
-        raise  # it names the file
-    except HedgerowError as error:
-        raise type(error)(f"{os.fspath(path)}: {error}") from None
 
 
 @final

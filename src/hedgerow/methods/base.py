@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, final
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from hedgerow.errors import ScoreError
 
@@ -82,6 +83,16 @@ class Method(nn.Module, ABC):
         if self.scores == "leaves":
             return self.hierarchy.leaves
         return np.arange(0 if self.scores == "nodes" else 1, len(self.hierarchy))
+
+    @property
+    def step_scale(self) -> NDArray[np.float64]:
+        """The factor of the steps of gradient descent along each column of θ; `HierarchicalHead` applies it.
+
+        A softmax starts near the frequencies of the nodes, where the curvature of the loss along θ_u grows with
+        |L(u)|: a rate that suits leaves is too large near the root. Here the factor is 1 / |L(u)|, which evens the
+        curvature out; methods for which it does not override this.
+        """
+        return 1 / self.hierarchy.leaf_count[self.outputs]
 
     @final
     def loss(self, theta: Tensor, labels: Tensor, **drawn: Tensor) -> Tensor:
@@ -175,6 +186,11 @@ class HierarchicalHead(nn.Module):
         Width of the features.
     method
         What `hedgerow.methods.create` returns.
+    even_steps
+        Train as if the output of the layer were multiplied by a constant c_u for each score, c² being
+        `Method.step_scale`, so that one learning rate suits nodes near the root and leaves. The constants are part
+        of the weights: these start smaller, and their gradient is multiplied by c²; scores, loss and the gradient
+        of the features are unchanged. Optimisers that divide by the size of past gradients, such as Adam, undo it.
 
     Examples
     --------
@@ -188,11 +204,29 @@ class HierarchicalHead(nn.Module):
     torch.Size([8, 5])
     """
 
-    def __init__(self, in_features: int, method: Method) -> None:
+    step_scale: Tensor | None
+
+    def __init__(self, in_features: int, method: Method, *, even_steps: bool = True) -> None:
         super().__init__()
-        self.linear = nn.Linear(in_features, len(method.outputs))
+        self.linear = nn.Linear(in_features, method.width)
         self.method = method
+        scale = torch.tensor(method.step_scale, dtype=torch.float32)
+        uneven = even_steps and bool((scale != 1).any())
+        self.register_buffer("step_scale", scale if uneven else None, persistent=False)
+        if uneven:
+            with torch.no_grad():
+                self.linear.weight.mul_(scale.sqrt()[:, None])
+                self.linear.bias.mul_(scale.sqrt())
 
     def forward(self, features: Tensor) -> Tensor:
         """Return θ: [..., in_features] -> [..., len(method.outputs)]."""
-        return cast("Tensor", self.linear(features))
+        if self.step_scale is None or not torch.is_grad_enabled():
+            return cast("Tensor", self.linear(features))
+        weight = _with_scaled_gradient(self.linear.weight, self.step_scale[:, None])
+        return functional.linear(features, weight, _with_scaled_gradient(self.linear.bias, self.step_scale))
+
+
+def _with_scaled_gradient(parameter: Tensor, scale: Tensor) -> Tensor:
+    """Return a parameter as it is; only its gradient is multiplied."""
+    fixed = parameter.detach()
+    return fixed + (parameter - fixed) * scale

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
+import numpy as np
 import torch
 from torch.nn import functional
 
@@ -12,6 +13,7 @@ from hedgerow.methods.base import Law, Method
 from hedgerow.methods.paths import PathChildren, Paths
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from torch import Tensor
 
     from hedgerow.tree import Hierarchy
@@ -44,6 +46,11 @@ class ConditionalSigmoid(Method):
         super().__init__(hierarchy)
         self.paths = Paths(hierarchy)
         self.path_children = PathChildren(hierarchy)
+
+    @property
+    def step_scale(self) -> NDArray[np.float64]:
+        """1: sigmoids start at 1/2, far above the frequency of most nodes, so small steps take long."""
+        return np.ones(self.width)
 
     def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         child, step = self.path_children(self.paths(labels))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, final
 
+import numpy as np
 import torch
 from torch.nn import functional
 
@@ -14,6 +15,7 @@ from hedgerow.methods.base import Law, Method
 from hedgerow.methods.paths import Paths
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from torch import Tensor
 
     from hedgerow.tree import Hierarchy
@@ -58,6 +60,11 @@ class MultilabelFocal(Method):
         if gamma == 0:
             self.laws = self.laws | {"convex"}
         self.paths = Paths(hierarchy)
+
+    @property
+    def step_scale(self) -> NDArray[np.float64]:
+        """1: sigmoids start at 1/2, far above the frequency of most nodes, so small steps take long."""
+        return np.ones(self.width)
 
     def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         negative = self._hardness(theta).masked_fill(self.paths.related(labels)[:, 1:], 0.0).sum(1)

@@ -367,6 +367,8 @@ class NpzReader(WideReader):
                 f"{self.path} has no member 'classes', the names of the score columns. Save it with "
                 f"np.savez(..., classes=names): an order is never guessed.{closest(['classes'], self._members)}"
             )
+        if {"count", "node", "value"} <= set(self._members):
+            raise FileError(f"{self.path} holds the compact scores of a training run: give the folder of the run.")
         found = [content for content in _CONTENTS if content in self._members]
         if len(found) != 1:
             trouble = f"has {some(found)}" if found else "has no scores"

@@ -16,6 +16,7 @@ from hedgerow.study import (
     main,
     mixed_granularity,
     out_of_scope,
+    tuning,
     unseen,
 )
 from hedgerow.study.cells import PAPER_METHODS, Cell, StudyPlan
@@ -27,6 +28,7 @@ __all__ = ["EXPERIMENTS", "PAPER_METHODS", "Cell", "Experiment", "Findings", "Re
 EXPERIMENTS: Registry[Experiment] = Registry(
     "experiment",
     {
+        tuning.TASK: tuning.EXPERIMENT,
         "main": main.EXPERIMENT,
         "unseen": unseen.EXPERIMENT,
         "levels": levels.EXPERIMENT,

@@ -89,6 +89,8 @@ class StudyPlan:
     methods: Sequence[str] = PAPER_METHODS
     metrics: Sequence[str] = ()
     """Metrics to measure in addition, by name or path; they are part of what a cell is."""
+    rates: Mapping[str, float] | None = None
+    """The learning rates that were chosen for methods, instead of the recipe's; other methods have no cells."""
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -97,12 +99,21 @@ class StudyPlan:
 
     def cells(self, task: str, method: str, params: Mapping[str, Any] | None = None, **options: Any) -> list[Cell]:
         """Return the cells of a method, one per seed; parameters not given are the recipe's, or the defaults."""
+        rate = self.rate(method)
+        if rate is None:
+            return []
         own = self.recipe.method.params if method == self.recipe.method.name else {}
-        recipe = dataclasses.replace(self.recipe, method=Choice(method, {**own, **(params or {})}))
+        optimiser = dataclasses.replace(self.recipe.optimiser, lr=rate)
+        choice = Choice(method, {**own, **(params or {})})
+        recipe = dataclasses.replace(self.recipe, method=choice, optimiser=optimiser)
         first = self.recipe.run.seed
         seeds = range(first, first + self.seeds)
         options |= {"metrics": list(self.metrics)} if self.metrics else {}
         return [Cell(task, recipe.with_run(seed=seed), self.data, options) for seed in seeds]
+
+    def rate(self, method: str) -> float | None:
+        """Return the learning rate of a method; None if it must be chosen first."""
+        return self.recipe.optimiser.lr if self.rates is None else self.rates.get(method)
 
     def cells_of_methods(self, task: str, **options: Any) -> list[Cell]:
         """Return the cells of every method and seed."""
@@ -114,14 +125,16 @@ class StudyPlan:
         Records may come from elsewhere, so methods outside hedgerow, which would have to be imported, are left out
         unless the plan names them, and so are seeds far from those of the plan.
         """
-        mine = self.cells("", self.recipe.method.name)[0].identity
+        mine = as_read(Cell("", self.recipe, self.data).identity)
         chosen, first = list(self.methods), self.recipe.run.seed
         seeds = {first, first + self.seeds - 1}
         for record in records.all():
-            cell = record["cell"]
-            if all(cell[key] == as_read(mine[key]) for key in ("data", "model", "optimiser")):
-                if cell["method"]["name"] in methods.METHODS:
-                    chosen.append(cell["method"]["name"])
+            cell, own = record["cell"], record["cell"]["method"]["name"]
+            optimiser = {**mine["optimiser"], "lr": self.rate(own)}
+            same = (cell["data"], cell["model"], cell["optimiser"]) == (mine["data"], mine["model"], optimiser)
+            if same and "validation" not in record:
+                if own in methods.METHODS:
+                    chosen.append(own)
                 if first - _NEAR <= cell["seed"] < first + self.seeds + _NEAR:
                     seeds.add(cell["seed"])
         order = [*PAPER_METHODS, *chosen]

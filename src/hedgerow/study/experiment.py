@@ -86,7 +86,7 @@ def by_method(
         for record in records.finished(plan.cells(task, method, **options)):
             for result in record["results"]:
                 if result["part"] == part and result["way"] == way:
-                    found.setdefault(result["reading"], []).append(result)
+                    found.setdefault(result["reading"], []).append({**result, "seed": record["cell"]["seed"]})
     named = names_of(plan)
     order = [*named, *(name for name in found if name not in named)]
     return {named.get(name, name): found[name] for name in order if name in found}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.learn.training.run_folder import likelihood_blocks
+from hedgerow.learn.training.scores import likelihood_blocks
 from hedgerow.likelihood import Likelihoods
 from hedgerow.measure import evaluate
 from hedgerow.show import Column, Entry, Row, Table

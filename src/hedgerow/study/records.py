@@ -73,10 +73,14 @@ class _Measured(msgspec.Struct):
     summary: dict[str, float]
     rules: dict[_Word, dict[_Word, float]]
     curve: _Curve | None = None
+    replicates: dict[str, _Column] = {}
+    """Figures in replicates of the examples: see `hedgerow.measure.replicated`."""
 
     def __post_init__(self) -> None:
         if not self.summary.keys() >= set(_SUMMARY) or (self.way == "plain" and self.curve is None):
             raise ValueError("its metrics are not complete")
+        if len({len(column) for column in self.replicates.values()}) > 1:
+            raise ValueError("it must have equally many replicates of each figure")
 
 
 class _Level(msgspec.Struct):
@@ -98,6 +102,8 @@ class _Record(msgspec.Struct):
     cell: _Identity
     results: list[dict[str, Any]]
     temperature: dict[_Word, _Temperature] = {}
+    validation: dict[str, float] | None = None
+    """The summary of the validation data, if the cell is one of tuning; empty if training diverged."""
 
     def __post_init__(self) -> None:
         kinds = [(result, _Level if "level" in result else _Measured) for result in self.results]

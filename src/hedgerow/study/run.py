@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
+import time
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
@@ -13,13 +13,13 @@ import torch
 
 from hedgerow import __version__, methods
 from hedgerow.arrays import available_cores
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, argument
 from hedgerow.files import atomic_write, make_folder, try_folder, write_json
 from hedgerow.learn import data, models
 from hedgerow.learn.data import DataSplits, ImageFiles
 from hedgerow.measure import metrics
 from hedgerow.show import require_report
-from hedgerow.study import EXPERIMENTS
+from hedgerow.study import EXPERIMENTS, tuning
 from hedgerow.study.cells import PAPER_METHODS, StudyPlan
 from hedgerow.study.pool import CellRunner, Failure, Watcher
 from hedgerow.study.records import Records
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from hedgerow.learn.training.recipe import Recipe
+    from hedgerow.study.cells import Cell
     from hedgerow.study.experiment import Findings
 
 _AT_ONCE_ON_GPU = 4
@@ -58,7 +59,6 @@ class Report:
     requested: Sequence[str]
     failures: Sequence[Failure]
     cells: int
-    imported: int = 0
     files: Sequence[Path] = field(default_factory=tuple)
 
     def to_dict(self) -> dict[str, Any]:
@@ -68,6 +68,7 @@ class Report:
             "recipe": {k: v for k, v in self.plan.recipe.tables().items() if k != "run"},
             "data": self.plan.data,
             "seeds": self.plan.seeds,
+            "rates": self.plan.rates,
             "cells": self.cells,
             "failed": [{"cell": f.cell.title, "task": f.cell.task, "why": f.message} for f in self.failures],
             "experiments": {
@@ -87,6 +88,7 @@ def study(
     folder: str | PathLike[str],
     *,
     seeds: int = 1,
+    tune: bool = True,
     chosen: Sequence[str] = PAPER_METHODS,
     measured: Sequence[str] = (),
     splits: DataSplits | None = None,
@@ -109,6 +111,8 @@ def study(
         Where to write records, tables and figures; cells with a record do not run again.
     seeds
         Number of seeds.
+    tune
+        Choose the learning rate of each method on the validation data first.
     chosen
         Names of methods.
     measured
@@ -128,7 +132,7 @@ def study(
     client
         A Dask client whose workers have one thread each; cells then run there, instead of in `jobs` processes.
     """
-    names = _experiments(experiments)
+    names = _experiments(experiments, tune)
     for method in chosen:
         methods.parameters(method)  # an error if the name is unknown
     for metric in measured:
@@ -137,24 +141,82 @@ def study(
         recipe = _with_places(recipe)
         splits = data.load(recipe.data.name, **recipe.data.params)
     models.build(recipe.model.name, splits.input_shape, **recipe.model.params)  # fail here, not in every cell
+    if tune and (not len(splits.val) or splits.val is splits.test):
+        untuned = argument("no_tune", True, python="tune=False")
+        found = "The validation data is the test data" if len(splits.val) else "There are no validation examples"
+        raise ParameterError(f"{found}, so that learning rates cannot be chosen. Use {untuned}.")
     plan = StudyPlan(recipe, splits, seeds, tuple(dict.fromkeys(chosen)), tuple(measured))
     target = Path(folder)
     records = Records(target / "records")
     try_folder(target)
-    imported = sum(records.merge(path) for path in imports)
+    for path in imports:
+        records.merge(path)
     make_folder(target)
-    cells = {cell.name: cell for name in names for cell in EXPERIMENTS[name].cells(plan)}
-    missing = [cell for cell in cells.values() if records.read(cell) is None]
-    with progress(len(cells), len(missing)) as watcher:
-        runner = _runner(plan, jobs, limit, watcher, client)
-        if runner.jobs > 1 or client is not None:  # compiling in many processes costs more than it gains
-            missing = [dataclasses.replace(cell, recipe=cell.recipe.with_run(compile="no")) for cell in missing]
-        failures = runner.run(missing, records) if missing else []
+    rounds = _Rounds(plan, records, jobs, limit, progress, client)
+    if tune:
+        plan = _tuned(plan, names, rounds)
+    rounds.run([cell for name in names if name != tuning.TASK for cell in EXPERIMENTS[name].cells(plan)])
     shown = plan.covering(records)
-    findings = {name: experiment.findings(shown, records) for name, experiment in EXPERIMENTS.items()}
+    findings = {
+        name: _with_note(experiment.findings(shown, records), tuning.note(shown))
+        for name, experiment in EXPERIMENTS.items()
+        if name != tuning.TASK or tune
+    }
     findings = {name: found for name, found in findings.items() if found.tables or name in names}
-    report = Report(shown, target, findings, names, failures, len(cells), imported)
-    return dataclasses.replace(report, files=_write(report, draw=draw))
+    report = Report(shown, target, findings, names, rounds.failures, len(rounds.planned))
+    return replace(report, files=_write(report, draw=draw))
+
+
+@final
+class _Rounds:
+    """Runs the cells of a study, all within one limit of time."""
+
+    def __init__(
+        self,
+        plan: StudyPlan,
+        records: Records,
+        jobs: int | None,
+        limit: float | None,
+        progress: Progress,
+        client: Any,
+    ) -> None:
+        self.records = records
+        self.planned: dict[str, Cell] = {}
+        self.failures: list[Failure] = []
+        self._plan, self._jobs, self._progress, self._client = plan, jobs, progress, client
+        self._end = None if limit is None else time.monotonic() + limit
+
+    def run(self, cells: Sequence[Cell]) -> None:
+        """Run those cells that have no record."""
+        chosen = {cell.name: cell for cell in cells}
+        self.planned |= chosen
+        missing = [cell for cell in chosen.values() if self.records.read(cell) is None]
+        with self._progress(len(chosen), len(missing)) as watcher:
+            left = None if self._end is None else max(0.0, self._end - time.monotonic())
+            runner = _runner(self._plan, self._jobs, left, watcher, self._client)
+            if runner.jobs > 1 or self._client is not None:  # compiling in many processes costs more than it gains
+                missing = [replace(cell, recipe=cell.recipe.with_run(compile="no")) for cell in missing]
+            if missing:
+                self.failures += runner.run(missing, self.records)
+
+
+def _tuned(plan: StudyPlan, names: Sequence[str], rounds: _Rounds) -> StudyPlan:
+    """Return the plan with the best learning rate of each method that the experiments train."""
+    trained = {cell.recipe.method.name: None for name in names for cell in EXPERIMENTS[name].cells(plan)}
+
+    def untried() -> list[Cell]:
+        ladders = [tuning.ladder(plan, rounds.records, method) for method in trained]
+        return [cell for found in ladders for cell, _ in found if cell.name not in rounds.planned]
+
+    while cells := untried():
+        rounds.run(cells)
+    return replace(plan, rates=tuning.rates(plan, rounds.records))
+
+
+def _with_note(found: Findings, note: str) -> Findings:
+    """Add a note to every table."""
+    tables = {key: replace(table, notes=(*table.notes, note)) for key, table in found.tables.items()}
+    return replace(found, tables=tables)
 
 
 def default_jobs(splits: DataSplits, *, gpu: bool) -> int:
@@ -187,17 +249,22 @@ def _runner(plan: StudyPlan, jobs: int | None, limit: float | None, watcher: Wat
     return CellRunner(plan.splits, number, client, threads, limit, watcher)
 
 
-def _experiments(given: Sequence[str]) -> list[str]:
-    names = [name for each in given for name in (EXPERIMENTS if each == "all" else [each.replace("-", "_")])]
+def _experiments(given: Sequence[str], tune: bool) -> list[str]:
+    every = [name for name in EXPERIMENTS if tune or name != tuning.TASK]
+    names = [name for each in given for name in (every if each == "all" else [each.replace("-", "_")])]
     for name in names:
         EXPERIMENTS.find(name)  # an error if the name is unknown
-    return list(dict.fromkeys(names))
+    if tuning.TASK in names and not tune:
+        raise ParameterError(
+            f"The experiment {tuning.TASK!r} is what {argument('no_tune', True, python='tune=False')} leaves out."
+        )
+    return list(dict.fromkeys([tuning.TASK, *names] if tune else names))
 
 
 def _with_places(recipe: Recipe) -> Recipe:
     """Fill in the default folder of a public data set, so that an error can name what is missing."""
     params = {**_PLACES.get(recipe.data.name, {}), **recipe.data.params}
-    return dataclasses.replace(recipe, data=dataclasses.replace(recipe.data, params=params))
+    return replace(recipe, data=replace(recipe.data, params=params))
 
 
 def _write(report: Report, *, draw: bool) -> list[Path]:

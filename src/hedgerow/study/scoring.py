@@ -13,9 +13,16 @@ import torch
 
 from hedgerow import infer, likelihood
 from hedgerow.learn.training.run import accelerator, fit
-from hedgerow.learn.training.run_folder import score_blocks
+from hedgerow.learn.training.scores import score_blocks
 from hedgerow.likelihood import Judge, Likelihoods, Scale, fit_temperature
-from hedgerow.measure import Evaluation, EvaluationBuilder, OperatingCurve, calibration_error, metrics
+from hedgerow.measure import (
+    Evaluation,
+    EvaluationBuilder,
+    OperatingCurve,
+    calibration_error,
+    metrics,
+    replicated,
+)
 from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
@@ -35,6 +42,9 @@ LOGITS: NDArray[np.float64] = np.concatenate(
     [[np.inf], 2000 * np.sinh(8 * np.linspace(1, -1, 601)) / np.sinh(8), [-np.inf]]
 )
 """The thresholds at which every record stores its curve, as logits, descending; dense around 0."""
+
+COMPARED = ("AP", "R@95C")
+"""The figures whose differences between methods findings judge."""
 
 _USUAL = Settings()
 _ENOUGH = 4096  # examples used to fit a temperature
@@ -96,6 +106,7 @@ def train_and_test(
     *,
     settings: Settings = _USUAL,
     temper: bool = False,
+    replicates: int = 0,
 ) -> dict[str, Any]:
     """Train on a data set and measure its test data; return the content of the record.
 
@@ -111,6 +122,8 @@ def train_and_test(
         What counts as specific and as right.
     temper
         Also measure with scores divided by a temperature fitted to the validation data, if there is any.
+    replicates
+        Number of replicates of the test data in which to measure the figures that findings compare.
     """
 
     def measure(classifier: Classifier, device: torch.device) -> dict[str, Any]:
@@ -131,6 +144,7 @@ def train_and_test(
             settings,
             cell.options.get("metrics", ()),
             cell.recipe.run.loaders,
+            replicates,
         )
         for result in content["results"]:
             if result["way"] == "tempered":
@@ -163,6 +177,7 @@ def score(
     settings: Settings = _USUAL,
     measured: Iterable[str] = (),
     workers: int = 0,
+    replicates: int = 0,
 ) -> list[dict[str, Any]]:
     """Measure every part of the examples under every reading; return the results for a record.
 
@@ -180,6 +195,8 @@ def score(
         Metrics in addition to the standard ones.
     workers
         Number of processes that load image files.
+    replicates
+        Number of replicates in which to measure the figures in `COMPARED`.
     """
     hierarchy = classifier.method.hierarchy
     builders = {
@@ -199,10 +216,14 @@ def score(
     for (way, reading), builder in builders.items():
         evaluation = builder.compute().measuring(measured)
         found = {part: evaluation.subset(mask) for part, mask in (parts or {}).items() if mask.any()}
-        results += [
+        measurements = [
             {"way": way, "reading": reading.name, "part": part, **result(each)}
             for part, each in {"all": evaluation, **found}.items()
         ]
+        if replicates and way == "plain":
+            drawn = replicated(evaluation.builder, replicates=replicates)
+            measurements[0]["replicates"] = {name: np.round(drawn[name], 6).tolist() for name in COMPARED}
+        results += measurements
     return results
 
 

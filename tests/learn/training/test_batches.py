@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
 
+from hedgerow.arrays import available_cores
 from hedgerow.learn.data import ImageFiles, LabelledInputs
+from hedgerow.learn.data.splits import to_float
 from hedgerow.learn.training.batches import BatchSampler, MemoryBatches, batches
+from hedgerow.learn.training.recipe import Recipe, Run, available
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,3 +97,37 @@ def test_memory_batches_cut_rows() -> None:
     for x, y, numbers in batches:
         assert np.array_equal(x[:, 0], numbers)
         assert torch.equal(y, numbers)
+
+
+def test_images_travel_as_bytes_and_become_floats_with_channels_last(tmp_path: Path) -> None:
+    pixels = np.random.default_rng(0).integers(256, size=(3, 20, 30, 3), dtype=np.uint8)
+    for i, image in enumerate(pixels):
+        Image.fromarray(image).save(tmp_path / f"{i}.png")
+    files = ImageFiles.of([f"{i}.png" for i in range(3)], tmp_path, 16)
+    loader = batches(LabelledInputs(files, [1, 2, 3]), BatchSampler(3, 2), torch.device("cpu"), workers=1)
+    (images, labels, numbers), _ = loader
+    assert (images.dtype, images.shape, labels.tolist(), numbers.tolist()) == (
+        torch.uint8,
+        (2, 16, 16, 3),
+        [1, 2],
+        [0, 1],
+    )
+    assert images.is_contiguous()
+    floats = to_float(images)
+    assert floats.shape == (2, 3, 16, 16)
+    assert floats.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize(("device", "pinned"), [("cpu", False), ("cuda", True)])
+def test_batches_for_a_gpu_are_pinned_and_workers_stay(device: str, pinned: bool) -> None:
+    files = ImageFiles.of(["a.png"])
+    loader: Any = batches(LabelledInputs(files, [1]), BatchSampler(1, 1), torch.device(device), workers=1)
+    assert (loader.pin_memory, loader.num_workers, loader.persistent_workers) == (pinned, 1, True)
+
+
+def test_there_are_as_many_workers_as_cores_unless_the_recipe_says_otherwise() -> None:
+    assert Run(devices=1).loaders == available_cores()
+    assert Run(devices=1, workers=3).loaders == Run(devices=2, workers=3).loaders == 3
+    assert Run(devices=1000).loaders == 1
+    for name in available():
+        assert Recipe.load(name).run.workers == -1, name

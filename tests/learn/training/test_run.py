@@ -19,7 +19,8 @@ from hedgerow.learn.training.module import Classifier, TrainingError, TrainingMo
 from hedgerow.learn.training.new_data import run_scores
 from hedgerow.learn.training.recipe import Choice, Recipe
 from hedgerow.learn.training.run import fit, train, with_penalty
-from hedgerow.learn.training.run_folder import RunFolder, likelihood_blocks
+from hedgerow.learn.training.run_folder import RunFolder
+from hedgerow.learn.training.scores import likelihood_blocks
 from hedgerow.score_files import open_scores
 from tests.learn.training.toy import TREE, recipe, splits
 
@@ -348,9 +349,28 @@ def test_scores_are_computed_where_the_model_was_trained(tmp_path: Path, monkeyp
         return likelihood_blocks(classifier, examples, device, workers)
 
     monkeypatch.setattr("hedgerow.learn.training.run.likelihood_blocks", blocks)
-    monkeypatch.setattr("hedgerow.learn.training.run_folder.likelihood_blocks", blocks)
+    monkeypatch.setattr("hedgerow.learn.training.scores.likelihood_blocks", blocks)
     train(recipe("run.workers=3"), tmp_path / "run", progress=False, splits=splits())
     assert asked == [(place, 3), (place, 3)]
+
+
+@pytest.mark.parametrize(("accelerator", "device"), [("auto", "cuda"), ("cpu", "cpu")])
+def test_new_data_are_scored_on_a_gpu_unless_the_recipe_says_cpu(
+    accelerator: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = recipe(f"run.accelerator={accelerator}", "optimiser.epochs=1", "run.workers=2")
+    run = train(chosen, tmp_path / "run", progress=False, splits=splits())
+    np.savez(tmp_path / "new.npz", features=np.asarray(splits().test.inputs))
+    asked = []
+
+    def blocks(_: Classifier, __: LabelledInputs, device: torch.device, workers: int) -> Any:
+        asked.append((device, workers))
+        return iter(())
+
+    monkeypatch.setattr("hedgerow.learn.training.new_data.likelihood_blocks", blocks)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert list(run_scores(run, tmp_path / "new.npz", labels=False)) == []
+    assert asked == [(torch.device(device), 2)]
 
 
 def test_a_gpu_that_is_not_there(tmp_path: Path) -> None:

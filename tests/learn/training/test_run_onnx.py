@@ -12,8 +12,9 @@ import hedgerow as hr
 from hedgerow import methods
 from hedgerow.learn.data import DataSplits, LabelledInputs
 from hedgerow.learn.training.run import train
-from hedgerow.learn.training.run_folder import RunFolder, likelihood_blocks
+from hedgerow.learn.training.run_folder import RunFolder
 from hedgerow.learn.training.run_onnx import run_onnx
+from hedgerow.learn.training.scores import likelihood_blocks
 from tests.cli.test_evaluate import hedgerow
 from tests.learn.training.toy import TREE, recipe, splits
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hedgerow.errors import ParameterError, argument, check_kinds, closest
 from hedgerow.learn.data.features import load_features
 from hedgerow.learn.data.glyphs import load_glyphs
+from hedgerow.learn.data.image_cache import check_space
 from hedgerow.learn.data.image_files import ImageFiles
 from hedgerow.learn.data.imagenet import load_imagenet
 from hedgerow.learn.data.images import load_images
@@ -75,7 +76,12 @@ def load(name: str, **params: Any) -> DataSplits:
             f"{argument('set', f'data.{missing[0]}=...', python=f'data.{missing[0]} = ...')}."
         )
     check_kinds(f"The data set {name!r}", known, params)
-    return LOADERS[name](**params)
+    splits = LOADERS[name](**params)
+    caches = {part: getattr(splits.split(part).inputs, "cache", None) for part in SPLITS}
+    check_space(
+        cache.wholes if part == "train" else cache.centres for part, cache in caches.items() if cache is not None
+    )
+    return splits
 
 
 def parameters(name: str) -> dict[str, Any]:

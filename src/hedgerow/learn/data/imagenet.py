@@ -27,6 +27,7 @@ def load_imagenet(
     tree: str | PathLike[str],
     titles: str | PathLike[str] | None = None,
     image_size: int = 224,
+    cache: str | PathLike[str] | None = None,
     val_share: float = 0.01,
     seed: int = 0,
 ) -> DataSplits:
@@ -45,6 +46,9 @@ def load_imagenet(
         JSON file of display names: ``{"n02084071": "dog", ...}``.
     image_size
         Height and width at which images are read.
+    cache
+        A folder where images are kept at about this size once they have been read: later epochs and runs do not
+        decode them again. Random crops are then taken from images of 8/7 of the size.
     val_share
         Share of the training images to hold out, class by class; 0 uses the test split for validation too.
     seed
@@ -65,7 +69,7 @@ def load_imagenet(
                 f"{folder / split} has no images of {len(absent):,} leaves of the tree: {some(absent)}. Unpack "
                 f"them too, or give a tree of only the classes that have images (Hierarchy.subtree)."
             )
-        parts[split] = folder_examples(hierarchy, folder, images, image_size)
+        parts[split] = folder_examples(hierarchy, folder, images, image_size, cache)
     train, test = parts["train"], parts["val"]
     train, val = (train, test) if val_share == 0 else hold_out(train, val_share, seed)
     return DataSplits("imagenet", hierarchy, train, val, test)

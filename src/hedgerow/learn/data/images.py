@@ -22,6 +22,7 @@ def load_images(
     tree_format: str | None = None,
     root: str = "root",
     image_size: int = 224,
+    cache: str | PathLike[str] | None = None,
     val_share: float = 0.1,
     seed: int = 0,
 ) -> DataSplits:
@@ -40,6 +41,9 @@ def load_images(
         Name of the root that is added if several nodes have no parent.
     image_size
         Height and width at which images are read.
+    cache
+        A folder where images are kept at about this size once they have been read: later epochs and runs do not
+        decode them again. Random crops are then taken from images of 8/7 of the size.
     val_share
         Share of the training images to hold out, class by class, if there is no folder `val`.
     seed
@@ -55,7 +59,7 @@ def load_images(
     found = {split: list_images(folder, split) for split in ("train", "val", "test") if (folder / split).is_dir()}
     with tree_settings():
         hierarchy = _folder_tree(found, root) if tree is None else Hierarchy.read(tree, tree_format, root=root)
-    parts = {split: folder_examples(hierarchy, folder, names, image_size) for split, names in found.items()}
+    parts = {split: folder_examples(hierarchy, folder, names, image_size, cache) for split, names in found.items()}
     if "val" not in parts:
         parts["train"], parts["val"] = hold_out(parts["train"], val_share, seed)
     return DataSplits(folder.resolve().name, hierarchy, parts["train"], parts["val"], parts["test"])
@@ -77,7 +81,9 @@ def list_images(folder: Path, split: str) -> list[str]:
     return sorted(names)
 
 
-def folder_examples(hierarchy: Hierarchy, folder: Path, names: list[str], image_size: int) -> LabelledInputs:
+def folder_examples(
+    hierarchy: Hierarchy, folder: Path, names: list[str], image_size: int, cache: str | PathLike[str] | None
+) -> LabelledInputs:
     """Label images with the folders that hold them."""
     try:
         labels = hierarchy.indices([name.split("/")[-2] for name in names])
@@ -85,7 +91,7 @@ def folder_examples(hierarchy: Hierarchy, folder: Path, names: list[str], image_
         raise UnknownNameError(
             f"{folder} and the tree do not match: {error} Rename the folders, or the nodes."
         ) from None
-    return LabelledInputs(ImageFiles.of(names, folder, image_size), labels, names)
+    return LabelledInputs(ImageFiles.of(names, folder, image_size, cache=cache), labels, names)
 
 
 def _folder_tree(found: dict[str, list[str]], root: str) -> Hierarchy:

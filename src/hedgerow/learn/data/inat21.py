@@ -23,7 +23,13 @@ ROOT = "Life"
 
 
 def load_inat21(
-    *, path: str | PathLike[str], mini: bool = False, image_size: int = 224, val_share: float = 0.04, seed: int = 0
+    *,
+    path: str | PathLike[str],
+    mini: bool = False,
+    image_size: int = 224,
+    cache: str | PathLike[str] | None = None,
+    val_share: float = 0.04,
+    seed: int = 0,
 ) -> DataSplits:
     """Load iNaturalist 2021: `train.json` or `train_mini.json`, `val.json`, and the image folders next to them.
 
@@ -40,6 +46,9 @@ def load_inat21(
         Train on `train_mini` (50 images per species) rather than `train`.
     image_size
         Height and width at which images are read.
+    cache
+        A folder where images are kept at about this size once they have been read: later epochs and runs do not
+        decode them again. Random crops are then taken from images of 8/7 of the size.
     val_share
         Share of the training images to hold out, class by class; 0 uses the test split for validation too.
     seed
@@ -52,8 +61,8 @@ def load_inat21(
     learnt, tested = (_annotations(folder / f"{split}.json") for split in splits)
     with reading(folder / f"{splits[0]}.json", "annotations", "Use the official annotation file."):
         hierarchy, node = category_tree(learnt.categories)
-    train = _examples(folder, splits[0], learnt, node, image_size)
-    test = _examples(folder, "val", tested, node, image_size)
+    train = _examples(folder, splits[0], learnt, node, image_size, cache)
+    test = _examples(folder, "val", tested, node, image_size, cache)
     train, val = (train, test) if val_share == 0 else hold_out(train, val_share, seed)
     return DataSplits("inat21-mini" if mini else "inat21", hierarchy, train, val, test)
 
@@ -117,7 +126,12 @@ def _is_inside(name: str) -> bool:
 
 
 def _examples(
-    folder: Path, split: str, annotations: _Annotations, node: dict[int, int], image_size: int
+    folder: Path,
+    split: str,
+    annotations: _Annotations,
+    node: dict[int, int],
+    image_size: int,
+    cache: str | PathLike[str] | None,
 ) -> LabelledInputs:
     path = folder / f"{split}.json"
     category = {each.image_id: each.category_id for each in annotations.annotations}
@@ -138,4 +152,4 @@ def _examples(
         if not (folder / name).is_file():
             raise FileError(f"{path} lists {name}, which is not in {folder}. Unpack {split}.tar.gz there.")
     labels = [node[category[image]] for image in ids]
-    return LabelledInputs(ImageFiles.of(names, folder, image_size), labels, list(map(str, ids)))
+    return LabelledInputs(ImageFiles.of(names, folder, image_size, cache=cache), labels, list(map(str, ids)))

@@ -172,13 +172,14 @@ def print_run(run: RunFolder, console: Console) -> None:
     if metrics["val"]["majority_F1"] < _LEARNT_LITTLE:
         console.print(_learnt_little(recipe, metrics["val"]["majority_F1"]), **_PLAIN)
     path = shlex.quote(str(run.path))
-    steps = [f"see every operating point of the test data:\n  hedgerow evaluate {path} --figure curves.png"]
     given = "FILE" if recipe.data.name == "features" else "FOLDER"
     given += "".join(f" --trust {name}" for name in (recipe.model.name, recipe.method.name) if ":" in name)
+    held = path if run.scores.exists() else f"{path} --data {given}"
+    steps = [f"see every operating point of the test data:\n  hedgerow evaluate {held} --figure curves.png"]
     steps.append(f"get answers for new data:\n  hedgerow predict {path} --data {given} --tau 0.8 -o answers.csv")
     steps.append(
         f"be right at least 95 % of the time on new data, with a promise:\n"
-        f"  hedgerow select {path} --target correct=0.95 -o point.json"
+        f"  hedgerow select {held} --target correct=0.95 -o point.json"
     )
     console.print("Next: " + "\nOr ".join(steps), **_PLAIN)
 

@@ -58,7 +58,9 @@ class Classifier(nn.Module):
         known = {"counts": counts} if "counts" in methods.parameters(recipe.method.name) else {}
         self.method = methods.create(recipe.method.name, hierarchy, **(known | dict(recipe.method.params)))
         self.model = models.build(recipe.model.name, input_shape, **recipe.model.params)
-        self.head = methods.HierarchicalHead(int(self.model.out_features), self.method)  # type: ignore[arg-type]
+        even = recipe.optimiser.kind == "sgd" and recipe.optimiser.even_steps == "yes"
+        width = int(self.model.out_features)  # type: ignore[arg-type]
+        self.head = methods.HierarchicalHead(width, self.method, even_steps=even)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Return θ [B, len(method.outputs)] of inputs as `LabelledInputs` holds them (images may be uint8)."""

@@ -13,13 +13,14 @@ from hedgerow.errors import FileError, ScoreError, argument, counted, some
 from hedgerow.learn.data import ImageFiles, LabelledInputs
 from hedgerow.learn.data.features import label_nodes, read_features
 from hedgerow.learn.data.image_files import EXTENSIONS
-from hedgerow.learn.training.run_folder import RunFolder, likelihood_blocks
+from hedgerow.learn.training.scores import likelihood_blocks
 from hedgerow.score_files import Block, Scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
 
+    from hedgerow.learn.training.run_folder import RunFolder
     from hedgerow.tree import Hierarchy
 
 
@@ -53,9 +54,10 @@ def run_scores(run: RunFolder, path: str | PathLike[str], *, labels: bool = True
         )
 
     def read(_: list[str]) -> Iterator[Block]:
-        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        ids = examples.ids.astype(object)
-        for block in likelihood_blocks(classifier, examples, device, run.recipe().run.loaders):
+        ids, how = examples.ids.astype(object), run.recipe().run
+        on_gpu = how.accelerator != "cpu" and torch.cuda.is_available()
+        device = torch.device("cuda" if on_gpu else "cpu")
+        for block in likelihood_blocks(classifier, examples, device, how.loaders):
             rows = slice(block.start, block.start + len(block.likelihoods))
             yield replace(block, labels=block.labels if labels else None, ids=ids[rows])
 

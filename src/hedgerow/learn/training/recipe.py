@@ -48,6 +48,8 @@ _Processes = Annotated[int, msgspec.Meta(ge=1, le=1_000)]
 _Workers = Annotated[int, msgspec.Meta(ge=-1, le=1_000)]
 _Machines = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
 
+Kept = Literal["auto", "all", "compact", "none"]
+
 _RECIPES = resources.files("hedgerow.learn.training").joinpath("recipes")
 
 
@@ -114,6 +116,8 @@ class Optimiser(Section):
     """"sgd" (with momentum), "adamw", or "per-output" (the solver of HedgedClassifier; for scaled features)."""
     momentum: _Share = 0.9
     """Momentum of SGD."""
+    even_steps: Literal["yes", "no"] = "yes"
+    """Whether SGD takes steps for each output that suit the method: see `hedgerow.methods.HierarchicalHead`."""
     weight_decay: _Decay = 3e-4
     """Weight decay of SGD and AdamW."""
     C: _Limit = 0.0
@@ -128,7 +132,12 @@ class Optimiser(Section):
         super().__post_init__()
         if 0 < self.C < 1 / _LARGEST:
             raise ParameterError(f"optimiser.C must be 0, or {1 / _LARGEST:g} or more, not {self.C!r}.")
-        for name in ("momentum", "weight_decay") if self.kind == "per-output" else ("C",):
+        useless = {
+            "sgd": ("C",),
+            "adamw": ("C", "even_steps"),
+            "per-output": ("momentum", "weight_decay", "even_steps"),
+        }
+        for name in useless[self.kind]:
             if getattr(self, name) != getattr(Optimiser, name):
                 instead = "Set optimiser.C instead" if name == "weight_decay" else "Leave it out"
                 raise ParameterError(
@@ -157,6 +166,9 @@ class Run(Section):
     """Whether to compile the model and its loss: "auto" (on a GPU), "yes" or "no"."""
     workers: _Workers = -1
     """Processes that load image files, per device; -1 for one per core. Not used for data in memory."""
+    scores: Kept = "auto"
+    """The scores of the test data to keep: "all", "compact" (what thresholds need), "none", or "auto" (all up to
+    100 MB, compact beyond)."""
     monitor: Literal["AP", "AC", "AC_exact", "R@90C", "R@95C", "majority_F1"] = "AP"
     """The summary metric of the validation data by which the best checkpoint is chosen."""
 

@@ -22,6 +22,7 @@ from lightning.pytorch.utilities import rank_zero_only
 from hedgerow import methods
 from hedgerow.errors import HedgerowError, ParameterError, counted
 from hedgerow.files import reading
+from hedgerow.infer import RULES
 from hedgerow.learn import data, models, penalty
 from hedgerow.learn.scaling import Scaling
 from hedgerow.learn.solver import ROUNDS, Fitting, Network, Schedule, SharedOutputs
@@ -29,15 +30,18 @@ from hedgerow.learn.training.batches import SplitBatches
 from hedgerow.learn.training.console import EpochReport, ShareReport, choosing_penalty, print_tree
 from hedgerow.learn.training.module import Classifier, TrainingModule
 from hedgerow.learn.training.recipe import Choice, Recipe, Run
-from hedgerow.learn.training.run_folder import AtomicCheckpoints, RunFolder, likelihood_blocks
+from hedgerow.learn.training.run_folder import AtomicCheckpoints, RunFolder
+from hedgerow.learn.training.scores import likelihood_blocks, resolved, write_test_scores
 from hedgerow.measure import evaluate
-from hedgerow.score_files import open_scores
+
+_SUMMARISED = {name: RULES[name] for name in ("leaf", "majority")}
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from os import PathLike
 
     from hedgerow.learn.data import DataSplits
+    from hedgerow.score_files import Block
 
 
 def train(
@@ -71,7 +75,7 @@ def train(
     of_recipe = splits is None
     if splits is None:
         splits = data.load(recipe.data.name, **recipe.data.params)
-        recipe = _with_whole_path(recipe)
+        recipe = _with_whole_paths(recipe)
     else:
         recipe = dataclasses.replace(recipe, data=Choice(splits.name))
     processes = recipe.run.devices * recipe.run.nodes
@@ -86,7 +90,8 @@ def train(
     classifier = _classifier(recipe, splits)
     if _is_first_process():  # the others start later, or elsewhere
         run.begin(recipe, splits.hierarchy, resume=resume)
-        run.check_space(classifier)
+        whole = _score_bytes(splits)
+        run.check_space(classifier, whole if resolved(recipe.run.scores, whole) == "all" else 0)
         if progress and of_recipe and not run.is_finished:  # callers who pass data know its tree
             print_tree(splits.hierarchy, recipe)
     if run.is_finished:
@@ -111,18 +116,18 @@ def train(
     if trainer.is_global_zero:
         if recipe.run.strategy == "fsdp":  # this process holds only its share of the weights
             classifier = _classifier(recipe, splits)
-        _finish(run, classifier, splits, device, recipe.run.loaders)
+        _finish(run, classifier, splits, device, recipe.run)
     trainer.strategy.barrier()
     return run
 
 
-def _with_whole_path(recipe: Recipe) -> Recipe:
-    """Make the path of the data absolute: a run may be used from other folders."""
-    path = recipe.data.params.get("path")
-    if not isinstance(path, str):
-        return recipe
-    whole = {**recipe.data.params, "path": str(Path(path).absolute())}
-    return dataclasses.replace(recipe, data=Choice(recipe.data.name, whole))
+def _with_whole_paths(recipe: Recipe) -> Recipe:
+    """Make the paths of the data absolute: a run may be used, or resumed, from other folders."""
+    params = {
+        key: str(Path(value).absolute()) if key in ("path", "cache") and isinstance(value, str) else value
+        for key, value in recipe.data.params.items()
+    }
+    return dataclasses.replace(recipe, data=Choice(recipe.data.name, params))
 
 
 def _is_first_process() -> bool:
@@ -275,20 +280,31 @@ def _loggers(folder: Path) -> list[Any]:
     return loggers
 
 
-def _finish(
-    run: RunFolder, classifier: Classifier, splits: DataSplits, device: torch.device, workers: int
-) -> None:
+def _finish(run: RunFolder, classifier: Classifier, splits: DataSplits, device: torch.device, how: Run) -> None:
     """Write weights, scores and metrics of the best epoch; the metrics last, as they mark the run as finished."""
     best = AtomicCheckpoints().load_checkpoint(run.best)["state_dict"]
     prefix = "classifier."
     with reading(run.best, "the checkpoint of this run"):
         classifier.load_state_dict({k.removeprefix(prefix): v for k, v in best.items() if k.startswith(prefix)})
     run.save_weights(classifier)
-    run.save_scores(classifier, splits.test, device, workers)
+    hierarchy = splits.hierarchy
+    val, test = (likelihood_blocks(classifier, part, device, how.loaders) for part in (splits.val, splits.test))
+    tested: Iterable[Block] = test
+    kept = resolved(how.scores, _score_bytes(splits))
+    if kept != "none":
+        write_test_scores(run.scores, classifier.method, splits.test, test, compact=kept == "compact")
+        tested = run.open_scores()
     run.save_digests()
-    test = evaluate(splits.hierarchy, open_scores(run.scores, splits.hierarchy))
-    val = evaluate(splits.hierarchy, likelihood_blocks(classifier, splits.val, device, workers))
-    run.write_text("metrics.json", json.dumps({"val": val.summary(), "test": test.summary()}, indent=2) + "\n")
+    figures = {
+        name: evaluate(hierarchy, blocks, rules=_SUMMARISED).summary()
+        for name, blocks in (("val", val), ("test", tested))
+    }
+    run.write_text("metrics.json", json.dumps(figures, indent=2) + "\n")
+
+
+def _score_bytes(splits: DataSplits) -> int:
+    """Return the size of the likelihoods of all nodes for the test data."""
+    return 4 * len(splits.test) * len(splits.hierarchy)
 
 
 @contextmanager

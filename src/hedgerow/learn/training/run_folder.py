@@ -4,7 +4,7 @@
 recipe.toml         the recipe, with every field written out
 tree.json           the tree
 model.safetensors   the best weights
-scores.npz          likelihoods of the test data, on the scale of the method
+scores.npz          likelihoods of the test data, on the scale of the method, unless run.scores is "none"
 digests.json        SHA-256 of the files above, which belong together
 penalty.json        the optimiser.C that was chosen, if the recipe left it open
 metrics.json        summary metrics of the validation and test data
@@ -21,10 +21,9 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, final
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict, TypeVar, final
 
 import msgspec
 import numpy as np
@@ -33,39 +32,37 @@ from lightning.pytorch.plugins.io import TorchCheckpointIO
 from torch import Tensor
 
 from hedgerow import methods
-from hedgerow.errors import FileError, HedgerowError, argument
+from hedgerow.errors import FileError, argument
 from hedgerow.files import (
     atomic_write,
     clear_leftovers,
     digest,
     make_folder,
+    naming,
     read_toml,
     reading,
     require_file,
-    write_blocks,
 )
 from hedgerow.learn import data, models
-from hedgerow.learn.training.batches import EVALUATION_BATCH, BatchSampler, batches
 from hedgerow.learn.training.module import Classifier
 from hedgerow.learn.training.recipe import Choice, Recipe
-from hedgerow.likelihood import Likelihoods
-from hedgerow.score_files import Block
+from hedgerow.learn.training.scores import open_test_scores
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection
 
     from numpy.typing import NDArray
 
-    from hedgerow.learn.data import LabelledInputs
+    from hedgerow.score_files import Scores
 
-_SPARE_BYTES = 64 << 20  # for logs and scores, in addition to the checkpoints
+_SPARE_BYTES = 64 << 20  # for logs and compact scores
 _LARGEST_INPUT = 1 << 27  # numbers in one example
 _OTHER_CHECKPOINT = "Delete it and train again, or copy the run again."
 
 # SHA-256 of the files that belong together.
 _Digests = TypedDict(
-    "_Digests", {"recipe.toml": str, "tree.json": str, "model.safetensors": str, "scores.npz": str}
+    "_Digests", {"recipe.toml": str, "tree.json": str, "model.safetensors": str, "scores.npz": NotRequired[str]}
 )
 _Width = Annotated[int, msgspec.Meta(ge=1, le=_LARGEST_INPUT)]
 _Content = TypeVar("_Content")
@@ -178,15 +175,15 @@ class RunFolder:
         hierarchy.write(self.path / "tree.json")
         self.write_text("recipe.toml", recipe.to_toml())
 
-    def check_space(self, classifier: Classifier) -> None:
-        """Refuse to start if the checkpoints will not fit: two, and a third while it is being written."""
+    def check_space(self, classifier: Classifier, score_bytes: int) -> None:
+        """Refuse to start if scores and checkpoints will not fit: two, and a third while it is being written."""
         weights = sum(p.numel() * p.element_size() for p in classifier.parameters())
-        needed = 3 * 3 * weights + _SPARE_BYTES  # weights and up to two moments in each
+        needed = 3 * 3 * weights + score_bytes + _SPARE_BYTES  # weights and up to two moments in each
         free = shutil.disk_usage(self.path).free
         if free < needed:
             raise FileError(
                 f"{self.path} has {free >> 20:,} MB free, but the run needs about {needed >> 20:,} MB for its "
-                f"checkpoints. Free some space, or choose another folder with -o."
+                f"checkpoints and scores. Free some space, or choose another folder with -o."
             )
 
     def write_text(self, name: str, text: str) -> None:
@@ -200,7 +197,7 @@ class RunFolder:
         if not path.is_file():
             raise FileError(f"{self.path} does not hold a training run: there is no {path.name} in it.")
         tables = read_toml(path, "the recipe of a training run")
-        with _naming(path):
+        with naming(path, "the recipe of a training run"):
             return Recipe.from_tables(tables, str(path))
 
     def penalty(self) -> float | None:
@@ -242,7 +239,8 @@ class RunFolder:
 
     def save_digests(self) -> None:
         """Record which files belong together."""
-        digests = {name: digest(self.path / name) for name in _Digests.__annotations__}
+        there = [name for name in _Digests.__annotations__ if (self.path / name).exists()]
+        digests = {name: digest(self.path / name) for name in there}
         self.write_text("digests.json", json.dumps(digests, indent=2))
 
     def check_digests(self) -> None:
@@ -277,7 +275,7 @@ class RunFolder:
         recipe, hierarchy = self.recipe(), self.hierarchy()
         self._check_trust(recipe)
         weights, input_shape = _read_weights(path)
-        with _naming(self.path), reading(self.path, "a training run", "Copy the run again."):
+        with naming(self.path, "a training run", "Copy the run again."):
             recipe = _without_download(recipe)
             if ":" not in recipe.model.name:
                 _check_shapes(recipe, input_shape, weights)
@@ -303,19 +301,14 @@ class RunFolder:
         """The score file of the test data."""
         return self.path / "scores.npz"
 
-    def save_scores(
-        self, classifier: Classifier, examples: LabelledInputs, device: torch.device, workers: int = 0
-    ) -> None:
-        """Write the likelihoods, labels and ids of examples as a score file, on the scale of the method."""
-        names = classifier.method.hierarchy.names
-        about = {
-            "classes": names.astype(np.str_),
-            "labels": names[examples.labels].astype(np.str_),
-            "ids": examples.ids,
-            "scale": np.array(classifier.method.scale),
-        }
-        blocks = (block.q for block in likelihood_blocks(classifier, examples, device, workers))
-        write_blocks(self.scores, about, "likelihoods", len(examples), blocks)
+    def open_scores(self, *, labels: bool = True) -> Scores:
+        """Open the scores of the test data."""
+        if not self.scores.exists():
+            raise FileError(
+                f"{self.path} holds no scores of the test data: it was trained with run.scores=none. Score data "
+                f"with {argument('data', 'PATH', python='run_scores(run, PATH)')}."
+            )
+        return open_test_scores(self.scores, self.hierarchy(), labels=labels)
 
 
 def _read(path: Path, kind: type[_Content], what: str, remedy: str) -> _Content:
@@ -323,17 +316,6 @@ def _read(path: Path, kind: type[_Content], what: str, remedy: str) -> _Content:
     require_file(path)
     with reading(path, what, remedy):
         return msgspec.json.decode(path.read_bytes(), type=kind)
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Add the file or folder to an error that says only which of its values is wrong."""
-    try:
-        yield
-    except HedgerowError as error:
-        if str(path) in str(error):
-            raise
-        raise FileError(f"{path}: {error}") from error
 
 
 def _read_weights(path: Path) -> tuple[dict[str, Tensor], tuple[int, ...]]:
@@ -370,27 +352,3 @@ def _check_shapes(recipe: Recipe, input_shape: tuple[int, ...], weights: dict[st
         raise ValueError(
             f"the weights are not those of its model: {(wrong or ['head.linear.weight'])[0]!r} differs"
         )
-
-
-@torch.inference_mode()
-def score_blocks(
-    classifier: Classifier, examples: LabelledInputs, device: torch.device, workers: int = 0
-) -> Iterator[Tensor]:
-    """Yield the scores θ of examples, block by block, in order, in single precision."""
-    classifier = classifier.to(device).eval()
-    # Blocks of a fixed size: it may change the last digits of a score.
-    for inputs, _, _ in batches(examples, BatchSampler(len(examples), EVALUATION_BATCH), device, workers=workers):
-        yield classifier(inputs.to(device, non_blocking=True)).float()
-
-
-@torch.inference_mode()
-def likelihood_blocks(
-    classifier: Classifier, examples: LabelledInputs, device: torch.device, workers: int = 0
-) -> Iterator[Block]:
-    """Yield the likelihoods, on the scale of the method, and labels of examples, in order, in main memory."""
-    method, start = classifier.method, 0
-    for theta in score_blocks(classifier, examples, device, workers):
-        values = method.likelihood(theta, method.scale).cpu().numpy()
-        likelihoods = Likelihoods.of(method.hierarchy, values, method.scale)
-        yield Block(start, likelihoods, examples.labels[start : start + len(values)])
-        start += len(values)
