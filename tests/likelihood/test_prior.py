@@ -137,7 +137,7 @@ def test_what_is_impossible_is_counted(tmp_path: Path) -> None:
     [
         ("class,prior\nb,-1\n", "'b' has -1. A prior is a number from 0 on"),
         ("class,prior\nb,1\nc,\n", "'c' has no number"),
-        ("class,prior\nb,x\n", "the column 'prior' must hold numbers"),
+        ("class,prior\nb,x\n", "line 2 has 'x' for 'prior', which is not a number"),
         ("class,prior\nb,inf\n", "'b' has inf"),
         ("class,prior\nb,0\nc,0\n", "every class has the prior 0"),
         ("class,prior\nbb,1\n", "'bb' is not in the tree"),
