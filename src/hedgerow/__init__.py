@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from hedgerow.export import load_model as load_model
     from hedgerow.learn.classifier import HedgedClassifier as HedgedClassifier
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = [
     "CurveBuilder",
     "Evaluation",

@@ -93,7 +93,7 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 *("select", "scores.csv", "--tree", "tree.csv", "--target", "correct=0.5", "--clades", "1"),
                 *("--pool-sizes", "sizes.csv", "-o", "a.csv"),
             ),
-            "sizes.csv: line 3 has the size 'many', which is not a number",
+            "sizes.csv: line 3 has 'many' for 'size', which is not a number",
         ),
         (
             (
