@@ -89,8 +89,8 @@ class Method(nn.Module, ABC):
         """The factor of the steps of gradient descent along each column of θ; `HierarchicalHead` applies it.
 
         A softmax starts near the frequencies of the nodes, where the curvature of the loss along θ_u grows with
-        |L(u)|: a rate that suits leaves is too large near the root. Here the factor is 1 / |L(u)|, which evens the
-        curvature out; methods for which it does not override this.
+        ``|L(u)|``: a rate that suits leaves is too large near the root. Here the factor is ``1 / |L(u)|``, which
+        evens the curvature out; methods where this is not so override it.
         """
         return 1 / self.hierarchy.leaf_count[self.outputs]
 
