@@ -12,6 +12,7 @@ from hedgerow.cli.options import ANSWER, RUNS, option, positional, verb
 from hedgerow.cli.outputs import check_outputs
 from hedgerow.cli.score_input import is_run
 from hedgerow.errors import ParameterError, options
+from hedgerow.files import require_file
 
 if TYPE_CHECKING:
     from hedgerow.choose import OperatingPoint
@@ -56,6 +57,8 @@ def export(
     from hedgerow.show import print_text, promises
 
     to_onnx, of_run = output.suffix.lower() == ".onnx", is_run(source)
+    if not of_run:
+        require_file(source)
     if not to_onnx and (output.suffix or of_run):
         what = "A training run is written to an .onnx file" if of_run else "Write an .onnx file, or a folder: app/"
         raise ParameterError(f"{output}: {what}.")

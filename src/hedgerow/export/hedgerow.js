@@ -49,11 +49,10 @@ export function likelihoods(point, row, { logits = false } = {}) {
 
 function byPosition({ names, leaf }, row) {
   if (Array.isArray(row) || ArrayBuffer.isView(row)) return Float64Array.from(row);
-  const given = Object.keys(row).length;
-  const nodes = given === leaf.length ? leaf : names.map((_, v) => v);
+  const nodes = Object.hasOwn(row, names[0]) ? names.map((_, v) => v) : leaf;
   const missing = nodes.find((v) => !Object.hasOwn(row, names[v]));
   if (missing !== undefined) throw new Error(`There is no score of ${JSON.stringify(names[missing])}.`);
-  if (given !== nodes.length) throw new Error("Some names of the row are not in the tree.");
+  if (Object.keys(row).length !== nodes.length) throw new Error("Some names of the row are not in the tree.");
   return Float64Array.from(nodes, (v) => row[names[v]]);
 }
 

@@ -125,13 +125,13 @@ def label_nodes(
         more = ", ..." if len(unknown) > _SHOWN else ""
         raise UnknownNameError(
             f"{path}: {counted(len(unknown), 'label is', 'labels are')} not in the tree: {shown}{more}."
-            f"{closest(unknown[:_SHOWN], hierarchy)} {_to_drop(unknown[0])}"
+            f"{closest(unknown[:_SHOWN], hierarchy)} {_to_drop()}"
         )
     return np.fromiter(map(node.__getitem__, labels), np.int64, len(labels))
 
 
-def _to_drop(label: str) -> str:
-    return f"If {label!r} means that the label is not known, use {argument('drop_label', (label,))}."
+def _to_drop() -> str:
+    return f"If a label means that the class is not known, leave it out: {argument('drop_label', ('unknown',))}."
 
 
 def labelled(
@@ -273,7 +273,7 @@ class LabelFile:
             if bound.unbound is not None:
                 problems[bound.unbound] += count
         if problems:
-            single = [problem.name for problem in problems if problem.path == problem.name]
+            is_lineage = all(problem.path != problem.name for problem in problems)
             remedies = ["Correct them"]
             if unknown := binder.unknown(problems):
                 declare = argument("outside", unknown[0], python="outside=[...]")
@@ -281,7 +281,7 @@ class LabelFile:
             raise UnknownNameError(
                 f"{self.path}: {counted(len(problems), 'label', 'labels')} cannot be found in the tree: "
                 f"{binder.explained(problems)} {', '.join(remedies)}."
-                f"{f' {_to_drop(single[0])}' if single else ''}"
+                f"{'' if is_lineage else f' {_to_drop()}'}"
             )
         self.nodes, self._outside = node[number], outside[number]
 
