@@ -106,6 +106,13 @@ def test_an_evaluation_leaves_out_the_rules_that_need_more() -> None:
     assert "run.scores=all" in warning
 
 
+def test_joined_and_called_ones_stay_compact() -> None:
+    listed = SparseLikelihoods(H, [0, 1], [1], [0.5])
+    assert SparseLikelihoods.join([listed, COMPACT]).compact
+    assert not SparseLikelihoods.join([listed, listed]).compact
+    assert COMPACT.called(np.zeros(len(COMPACT), dtype=np.int64)).compact
+
+
 PRIOR = Prior.of(H, ["bird", "plant"], [0.9, 0.1])
 
 

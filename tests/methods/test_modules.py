@@ -289,6 +289,18 @@ def test_even_steps_change_neither_scores_nor_the_gradient_of_features(case: Cas
     torch.testing.assert_close(slopes[0][2], slopes[1][2] * shares)
 
 
+def test_a_layer_in_the_place_of_the_linear_one_is_trained_as_it_is() -> None:
+    class Adapted(nn.Linear):
+        def forward(self, x: Tensor) -> Tensor:
+            return super().forward(x) + 1
+
+    head = methods.HierarchicalHead(3, methods.create("ps-softmax", H))
+    before, features = head.linear, torch.randn(5, 3)
+    head.linear = Adapted(3, before.out_features)
+    head.linear.load_state_dict(before.state_dict())
+    assert torch.equal(head(features), before(features) + 1)
+
+
 @pytest.mark.parametrize("name", ["ps-softmax", "conditional-softmax"])
 def test_the_curvature_where_a_softmax_predicts_frequencies_grows_with_the_leaves_below(name: str) -> None:
     h = TREES["mixed"]

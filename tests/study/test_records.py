@@ -89,11 +89,15 @@ def test_what_decides_a_result_makes_another_cell_and_where_it_runs_does_not() -
     assert one.name != cells(1, "optimiser.lr=0.2")[0].name
     spelt_out = StudyPlan(recipe(), splits()).cells("main", "flat-softmax", {"label_smoothing": 0})[0]
     assert one.name == spelt_out.name  # the default
-    elsewhere = dataclasses.replace(recipe().data, params={"path": "elsewhere.npz"})
-    assert (
-        one.name
-        == StudyPlan(dataclasses.replace(recipe(), data=elsewhere), splits()).cells("main", "flat-softmax")[0].name
-    )
+
+    def stored(**params: str) -> str:
+        elsewhere = dataclasses.replace(recipe().data, params=params)
+        plan = StudyPlan(dataclasses.replace(recipe(), data=elsewhere), splits())
+        return plan.cells("main", "flat-softmax")[0].name
+
+    assert one.name == stored(path="elsewhere.npz")
+    # Random parts of kept images are less sharp, wherever these are kept.
+    assert one.name != stored(cache="here") == stored(cache="there")
 
 
 def test_pack_and_merge(tmp_path: Path) -> None:
@@ -179,6 +183,20 @@ def test_names_in_a_record_do_not_become_paths(change: dict[str, Any], tmp_path:
     assert sorted(tmp_path.rglob("*")) == before
     path.rename(tmp_path / "there" / "main-x.json")
     assert len(list(Records(tmp_path / "there").all())) == 1, "only the one that was not forged"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record.update(validation={"AP": 0.5}),
+        lambda record: record["cell"].update(task="tuning"),
+    ],
+    ids=["another task", "tuning without it"],
+)
+def test_validation_data_is_measured_by_tuning_alone(change: Any, tmp_path: Path) -> None:
+    path = forged(tmp_path / "there", change)
+    with pytest.raises(FileError, match=r"forged\.json cannot be read as records: .*validation data"):
+        Records(tmp_path / "here").merge(path)
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,8 @@ class SparseLikelihoods(Derives):
         node, value = (np.concatenate([getattr(part, name) for part in parts]) for name in ("node", "value"))
         calls = [part.call for part in parts if part.call is not None]
         call = np.concatenate(calls) if len(calls) == len(parts) else None
-        return cls.checked(base.hierarchy, start, node, value, base.scale, base.treatment, call, base.compact)
+        compact = any(part.compact for part in parts)
+        return cls.checked(base.hierarchy, start, node, value, base.scale, base.treatment, call, compact)
 
     @cached_property
     def count(self) -> Indices:
@@ -223,7 +224,7 @@ class SparseLikelihoods(Derives):
     def called(self, call: Indices) -> SparseLikelihoods:
         """Return the same likelihoods, with the nodes [examples] from which `infer.climbing` starts."""
         entries = self.start, self.node, self.value
-        return self.checked(self.hierarchy, *entries, self.scale, self.treatment, call)
+        return self.checked(self.hierarchy, *entries, self.scale, self.treatment, call, self.compact)
 
     def __reduce__(self) -> tuple[Any, ...]:
         entries = self.start, self.node, self.value

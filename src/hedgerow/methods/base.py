@@ -220,7 +220,10 @@ class HierarchicalHead(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """Return θ: [..., in_features] -> [..., len(method.outputs)]."""
-        if self.step_scale is None or not torch.is_grad_enabled():
+        replaced = (
+            type(self.linear).forward is not nn.Linear.forward
+        )  # such as by an adapter, with its own weights
+        if self.step_scale is None or replaced or not torch.is_grad_enabled():
             return cast("Tensor", self.linear(features))
         weight = _with_scaled_gradient(self.linear.weight, self.step_scale[:, None])
         return functional.linear(features, weight, _with_scaled_gradient(self.linear.bias, self.step_scale))

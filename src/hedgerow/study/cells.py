@@ -32,7 +32,7 @@ PAPER_METHODS = (
 """The methods of the paper, in the order of its table."""
 
 _NEAR = 1000  # records are included if their seeds are within this distance of those requested
-_PLACES = ("path", "tree", "titles")  # where the data is stored is no part of its identity
+_PLACES = ("path", "tree", "titles", "cache")  # where the data is stored is no part of its identity
 
 
 @final
@@ -160,9 +160,12 @@ def as_read(content: Any) -> Any:
 
 def describe_data(splits: DataSplits, choice: Choice) -> dict[str, Any]:
     """Describe the data: its name and parameters, its tree, the numbers of examples; not where it is stored."""
+    parameters = {key: value for key, value in choice.params.items() if key not in _PLACES}
+    if choice.params.get("cache") is not None:  # random parts of kept images are a little less sharp
+        parameters["cache"] = True
     return {
         "name": splits.name,
-        "parameters": {key: value for key, value in choice.params.items() if key not in _PLACES},
+        "parameters": parameters,
         "tree": splits.hierarchy.fingerprint,
         "examples": [len(splits.train), len(splits.val), len(splits.test)],
     }

@@ -106,6 +106,8 @@ class _Record(msgspec.Struct):
     """The summary of the validation data, if the cell is one of tuning; empty if training diverged."""
 
     def __post_init__(self) -> None:
+        if (self.validation is not None) != (self.cell.task == "tuning"):
+            raise ValueError("cells of tuning, and only these, measure the validation data")
         kinds = [(result, _Level if "level" in result else _Measured) for result in self.results]
         found = [msgspec.convert(result, kind) for result, kind in kinds]
         curves = [result for result in found if isinstance(result, _Measured)]

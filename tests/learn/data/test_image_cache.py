@@ -190,6 +190,17 @@ def test_disks_that_are_full(photographs: Path, tmp_path: Path, monkeypatch: pyt
     data.load("images", **chosen)
 
 
+def test_a_cache_that_is_gone_or_no_file_is_named(photographs: Path, tmp_path: Path) -> None:
+    images = files(photographs, tmp_path / "c")
+    (part, *_) = sorted((tmp_path / "c").iterdir())
+    shutil.rmtree(tmp_path / "c")
+    with pytest.raises(FileError, match=rf"{part.name} cannot be read: No such file or directory"):
+        read(images, None)
+    part.mkdir(parents=True)
+    with pytest.raises(FileError, match=rf"{part.name} cannot be written: Is a directory\. Check the disk"):
+        files(photographs, tmp_path / "c")
+
+
 def test_data_sets_take_it(photographs: Path, tmp_path: Path, decoded: list[Path]) -> None:
     write_set(photographs, tmp_path)
     chosen = {"path": tmp_path / "set", "image_size": SIZE, "cache": str(tmp_path / "d" / "e"), "val_share": 0.5}

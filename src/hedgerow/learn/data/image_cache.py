@@ -66,9 +66,12 @@ class Records:
         """Return an image: from the file or, if it is not there yet, made from its source."""
         start, known = int(self.place[index]) * self.record_bytes, source.stat()
         now = known.st_size, known.st_mtime_ns
-        with self.path.open("rb", buffering=0) as file:
-            file.seek(start)
-            record = file.read(self.record_bytes)
+        try:
+            with self.path.open("rb", buffering=0) as file:
+                file.seek(start)
+                record = file.read(self.record_bytes)
+        except OSError as error:
+            raise _unusable(self.path, "read", error) from error
         content, checksum = record[: -_CHECKSUM.size], record[-_CHECKSUM.size :]
         if len(record) == self.record_bytes and _CHECKSUM.pack(zlib.crc32(content)) == checksum:
             *then, width, height = _HEAD.unpack_from(content)
@@ -81,7 +84,7 @@ class Records:
                 file.seek(start)
                 file.write(content + _CHECKSUM.pack(zlib.crc32(content)))
         except OSError as error:
-            raise _unwritable(self.path, error) from error
+            raise _unusable(self.path, "written", error) from error
         return made
 
     def missing_bytes(self) -> int:
@@ -124,9 +127,9 @@ class ImageCache:
         for what, side in (("centres", size), ("wholes", whole_size)):
             path = folder / f"{listed.hexdigest()[:24]}-{what}-{side}x{side}x{channels}.images"
             try:
-                path.touch()
+                path.open("ab").close()
             except OSError as error:
-                raise _unwritable(path, error) from error
+                raise _unusable(path, "written", error) from error
             shape = (side, side, 3) if channels == 3 else (side, side)
             records.append(Records(path, shape, np.arange(len(names))))
         return cls(*records)
@@ -149,7 +152,7 @@ def check_space(records: Iterable[Records]) -> None:
             )
 
 
-def _unwritable(path: Path, error: OSError) -> FileError:
+def _unusable(path: Path, done: str, error: OSError) -> FileError:
     return FileError(
-        f"{path} cannot be written: {error.strerror or error}. Check the disk, or leave out data.cache."
+        f"{path} cannot be {done}: {error.strerror or error}. Check the disk, or leave out data.cache."
     )
