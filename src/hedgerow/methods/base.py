@@ -211,7 +211,7 @@ class HierarchicalHead(nn.Module):
         self.linear = nn.Linear(in_features, method.width)
         self.method = method
         scale = torch.tensor(method.step_scale, dtype=torch.float32)
-        uneven = even_steps and bool((scale != 1).any())
+        uneven = even_steps and bool((method.step_scale != 1).any())
         self.register_buffer("step_scale", scale if uneven else None, persistent=False)
         if uneven:
             with torch.no_grad():
@@ -220,9 +220,7 @@ class HierarchicalHead(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """Return θ: [..., in_features] -> [..., len(method.outputs)]."""
-        replaced = (
-            type(self.linear).forward is not nn.Linear.forward
-        )  # such as by an adapter, with its own weights
+        replaced = type(self.linear).forward is not nn.Linear.forward  # by an adapter with weights of its own
         if self.step_scale is None or replaced or not torch.is_grad_enabled():
             return cast("Tensor", self.linear(features))
         weight = _with_scaled_gradient(self.linear.weight, self.step_scale[:, None])
