@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy
 
 from hedgerow.arrays import UNIT, as_numpy
 from hedgerow.errors import ParameterError, ScoreError
@@ -120,7 +119,9 @@ def _mean(q: Likelihoods, order: Indices, start: Indices) -> NDArray[np.float64]
         return _summed(np.add.reduceat(_units(values, np.repeat(size, size[:, 0], axis=0)), start, axis=0))
     if q.scale == "log":
         return _log_mean(values, start)
-    here, elsewhere = (_log_mean(scipy.special.log_expit(each), start) for each in (values, -values))
+    from scipy import special  # takes a while, and few need it
+
+    here, elsewhere = (_log_mean(special.log_expit(each), start) for each in (values, -values))
     return here - elsewhere
 
 
