@@ -19,7 +19,7 @@ ROWS = (7, 30, 1, 12, 25, 9, 18, 4, 40, 3, 11)
 
 @pytest.fixture(scope="session")
 def client() -> Iterator[Any]:
-    """Two worker processes, which no test kills."""
+    """Two worker processes, one of which a test may kill."""
     with connect(workers=2) as two:
         yield two
 

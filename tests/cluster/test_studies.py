@@ -14,6 +14,7 @@ from hedgerow.study.pool import CellRunner
 from tests.study.small import EndedCells, recipe, run, splits
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -30,10 +31,12 @@ def test_cells_on_workers_are_cells_here(client: Any, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def blames_at_once(mortals: Any) -> Any:
-    """Workers of which a cell may kill one and not both: a new process imports torch once more."""
-    mortals.cluster.scheduler.allowed_failures = 0
-    return mortals
+def blames_at_once(client: Any) -> Iterator[Any]:
+    """The workers, of which a cell may kill one and not both: a new process imports torch once more."""
+    scheduler = client.cluster.scheduler
+    before, scheduler.allowed_failures = scheduler.allowed_failures, 0
+    yield client
+    scheduler.allowed_failures = before
 
 
 def test_a_cell_that_fails_or_kills_its_process_stops_no_other(blames_at_once: Any, tmp_path: Path) -> None:

@@ -174,7 +174,12 @@ def test_labels_outside_the_tree(suffix: str, tmp_path: Path) -> None:
     labels = ["cod", "eel", "cod", "robbin", "wrenn", "robbin", "xyzzy"]
     path = save(tmp_path / f"s.{suffix}", probabilities(7), labels)
     where = ", ".join(f"{name!r} in {row(i, suffix)}" for i, name in ((3, "robbin"), (4, "wrenn"), (6, "xyzzy")))
-    parts = ("3 labels are not in the tree", where, "'robin' for", "is not known, use drop_label=('robbin',)")
+    parts = (
+        "3 labels are not in the tree",
+        where,
+        "'robin' for",
+        "is not known, leave it out: drop_label=('unknown',)",
+    )
     refused(UnknownNameError, *parts, path=path)
     assert len(read(path, labels=False)[0]) == 7
 
