@@ -7,7 +7,7 @@ python .ci/release_check.py [--cuda]
    pyproject.toml allows, and with the highest that the registry has. `tests/standalone` runs there, and a user's
    program is checked with `mypy --strict` against the installed package.
 3. The wheel is installed twice with the extra `torch`, with the lowest and the highest versions of torch and
-   scikit-learn, and the tests of the rooms that read tables or use torch and scikit-learn run there.
+   scikit-learn, and the tests of the packages that read tables or use torch and scikit-learn run there.
 
 A build of torch that brings the CUDA libraries, some gigabytes, is left out with a remark, and the version in
 constraints.txt takes its place; `--cuda` installs it. PIP_EXTRA_INDEX_URL may name an index of CPU builds.
@@ -146,9 +146,10 @@ def torch_to_test(requirement: str, cuda: bool) -> str:
 def check_with_torch(wheel: Path, versions: list[str]) -> None:
     """Test the wheel with torch and scikit-learn."""
     with environment() as (python, away):
-        run(python, *PIP_INSTALL, *versions, f"{wheel}[torch]", "pytest", "hypothesis")
+        run(python, *PIP_INSTALL, *versions, f"{wheel}[torch]", "pytest", "hypothesis", "pandas", "tabulate")
         run(python, "-m", "pip", "list", "--disable-pip-version-check")
-        shutil.copytree(ROOT / "tests", away / "tests")
+        for folder in ("tests", "examples"):
+            shutil.copytree(ROOT / folder, away / folder)
         tests = (f"tests/{name}" for name in TORCH_TESTS)
         run(python, "-m", "pytest", "-q", "-ra", *tests, cwd=away)
 
