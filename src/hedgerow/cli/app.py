@@ -111,6 +111,8 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         app()
+    except KeyboardInterrupt:  # while the command is put together, before Typer looks after it
+        raise SystemExit(130) from None
     except HedgerowError as error:
         _end(str(error))
     except OSError as error:
