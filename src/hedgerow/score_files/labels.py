@@ -433,9 +433,10 @@ class _Rows:
             )
         self._composed = False
         if not all(map(str.isascii, names)):
-            composed = [unicodedata.normalize("NFC", name) for name in names]  # Arrow's own was wrong up to 24
-            self._composed = repeated(pa.array(composed, ids.type)) is None  # else some ids differ in nothing else
-            ids, names = (pa.array(composed, ids.type), composed) if self._composed else (ids, names)
+            # Arrow's own normalisation was wrong up to version 24.
+            composed = pa.array([unicodedata.normalize("NFC", name) for name in names], ids.type)
+            self._composed = repeated(composed) is None  # otherwise some ids differ in nothing else
+            ids, names = (composed, composed.to_pylist()) if self._composed else (ids, names)
         self._ids = ids
         hashes = _hashes(names)
         self._row = np.argsort(hashes)
