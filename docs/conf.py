@@ -41,6 +41,9 @@ html { font-size: 14px; }
 """
 """What makes a report fit into a page of the site."""
 
+WITHOUT_CONTENTS = ("index", "methods", "results-studies", "results-speed")
+"""Pages that need the width for their tables."""
+
 project = "hedgerow"
 author = "The hedgerow developers"
 version = release = hedgerow.__version__
@@ -74,7 +77,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": False,
     "show_toc_level": 2,
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "results-studies": []},  # wide tables
+    "secondary_sidebar_items": {"**": ["page-toc"]} | dict.fromkeys(WITHOUT_CONTENTS, []),
     "footer_start": ["copyright"],
     "footer_end": [],
 }
