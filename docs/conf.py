@@ -77,7 +77,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": False,
     "show_toc_level": 2,
-    "secondary_sidebar_items": {"**": ["page-toc"]} | dict.fromkeys(WITHOUT_CONTENTS, []),
+    "secondary_sidebar_items": {"**": ["page-toc"]} | {page: [] for page in WITHOUT_CONTENTS},
     "footer_start": ["copyright"],
     "footer_end": [],
 }
