@@ -160,7 +160,7 @@ def link_examples(_app: Sphinx, _docname: str, source: list[str]) -> None:
     Files for developers have no page: their names take the place of the links.
     """
     linked = re.sub(r"\]\(((?:\.\./)*)\.\./examples/(\w+)/(\w+)\.py\)", r"](\1\2/\3.rst)", source[0])
-    linked = linked.replace("](../examples/gallery)", "](gallery/index.rst)")
+    linked = re.sub(r"\]\(\.\./examples/(gallery|tutorials)\)", r"](\1/index.rst)", linked)
     developers = r"\[([^]]+)\]\((?:\.\./)+((?:benchmarks/README|CONTRIBUTING)\.md|tests/[\w/]+\.json)(?:#[^)]*)?\)"
     source[0] = re.sub(developers, r"\1 (`\2`)", linked)
 

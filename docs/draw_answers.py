@@ -69,7 +69,7 @@ def text(x: float, y: float, words: str, kind: str = "") -> str:
 def left_open(answer: str) -> str:
     """Say how much an answer leaves open."""
     count = CLASSES[answer]
-    return f"{count} of {CLASSES['any language']} languages" if count > 1 else "one language"
+    return f"{count} of {CLASSES['any language']} classes" if count > 1 else "one class"
 
 
 def heights(hierarchy: hr.Hierarchy) -> list[float]:
@@ -95,12 +95,12 @@ def picture() -> str:
         x = LEFT + STEP * int(h.depth[node])
         kind = "true" if node in above else ""
         if node:
-            start, middle = LEFT + STEP * (int(h.depth[node]) - 1) + BAR + 32, x - 10
+            start, middle = LEFT + STEP * (int(h.depth[node]) - 1) + BAR + 36, x - 9
             line = f"M{start} {y[h.parent[node]]:g} H{middle} V{y[node]:g} H{x - 6}"
             edges.append(f'<path class="edge {"truth" if kind else ""}" d="{line}"/>')
         share = float(q[0, node])
         nodes += [
-            text(x, y[node] - 4, h.names[node], kind),
+            text(x, y[node] - 6, h.names[node], kind),
             f'<rect class="empty" x="{x}" y="{y[node] + 3:g}" width="{BAR}" height="5" rx="2.5"/>',
             f'<rect class="full" x="{x}" y="{y[node] + 3:g}" width="{BAR * share:.1f}" height="5" rx="2.5"/>',
             text(x + BAR + 5, y[node] + 10, f"{share:.2f}", "soft"),

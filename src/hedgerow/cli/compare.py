@@ -47,8 +47,8 @@ def compare(
         list[str],
         positional(
             "SYSTEM",
-            "Evaluation folders, training runs, or score files with --tree; a pattern in quotes, such as "
-            "'a/*.npz', is one model whose scores are in parts.",
+            "Evaluation folders, training runs, or score files with --tree. A pattern in quotes such as "
+            "'a/*.npz' is one model.",
         ),
     ],
     json_file: JsonOption = None,

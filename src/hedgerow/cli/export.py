@@ -49,8 +49,7 @@ def export(
 ) -> None:
     """Write what a program without hedgerow needs to answer at a point.
 
-    An ONNX file maps a batch of scores, or the inputs of a trained model, to nodes, names and likelihoods. A
-    folder holds the point, hedgerow.js and a page to try them.
+    An ONNX file turns scores, or the inputs of a model, into answers; a folder has hedgerow.js and a page.
     """
     from hedgerow.choose import OperatingPoint
     from hedgerow.export import save_onnx, write_app

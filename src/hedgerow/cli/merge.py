@@ -42,9 +42,9 @@ def merge(
     bootstrap: BootstrapOption = 0,
     name: Annotated[str | None, option("NAME", "The name of the model.", shown="that of the new folder")] = None,
 ) -> None:
-    """Merge the evaluations of parts: the result is the same, bit for bit, as that of all parts in one pass.
+    """Merge the evaluations of parts: the same, bit for bit, as one of all parts in one pass.
 
-    They may come from anywhere and in any order. Those of another tree or with other settings are refused.
+    Those of another tree, or with other settings, are refused.
     """
     from hedgerow.measure import Evaluation, merge, with_intervals
     from hedgerow.show import print_evaluation

@@ -37,7 +37,7 @@ def monitor(
         option("FILE", "Labels of some of the answers, a random sample: a table with columns id and label."),
     ] = None,
     state: Annotated[
-        Path | None, option("FILE", "What was counted before, and is now too: .json; made if it does not exist.")
+        Path | None, option("FILE", "What was counted so far, .json; made if it does not exist.")
     ] = None,
     delta: Annotated[
         str | None,
@@ -47,7 +47,7 @@ def monitor(
 ) -> None:
     """Watch whether the promise of a point is still kept; the exit status is 3 on alarm.
 
-    With labels, the promise is tested. Without labels, whether the model is as sure as it was in calibration.
+    With labels, it tests the promise; without, whether the model is as sure as it was in calibration.
     """
     from hedgerow.choose import Monitor, OperatingPoint, Watched
     from hedgerow.show import print_monitor

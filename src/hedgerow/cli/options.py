@@ -81,8 +81,7 @@ MetricsOption = Annotated[
     str | None,
     option(
         "METRIC,...",
-        "More metrics to measure, such as edge_distance; your own as package.module:metric, or from an installed "
-        "package.",
+        "More metrics, such as edge_distance, one of an installed package, or your own as package.module:metric.",
     ),
 ]
 TableOption = Annotated[
@@ -95,7 +94,7 @@ ImagesOption = Annotated[
 ]
 TemperatureOption = Annotated[
     str | None,
-    option("X|FILE", "Divide the scores by X, or by the temperature that best fits held-out scores in FILE."),
+    option("X|FILE", "Divide the scores by X, or by what fits the held-out scores in FILE best."),
 ]
 RecipeArgument = Annotated[str, positional("RECIPE", "A built-in recipe, or a .toml file.")]
 ChangesOption = Annotated[
@@ -126,7 +125,7 @@ class GivenSettings:
     information: InformationKind | None = field(
         default=None,
         metadata=_choice(
-            "How to measure specificity: by the leaves a node rules out, in bits, or by its depth.",
+            "Measure specificity by the leaves that a node rules out, in bits, or by its depth.",
             InformationKind,
             "leaves",
         ),

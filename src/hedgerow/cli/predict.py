@@ -40,22 +40,22 @@ def predict(
         Path,
         option(
             "FILE",
-            "Where to write: .csv, .tsv, .parquet, .json, .jsonl, or - for lines of JSON on standard output; "
-            "for parts with * for their names, as in 'answers/*.csv'.",
+            "Where to write: .csv, .tsv, .parquet, .json, .jsonl; - for lines of JSON on standard output; "
+            "'answers/*.csv' for parts.",
             "-o",
             "--output",
         ),
     ],
     json_file: JsonOption = None,
     tau: Annotated[
-        str | None, option("X", "Answer with the most specific node that is more likely than X, from 0 to 1.")
+        str | None, option("X", "Answer with the most specific class that is more likely than X, from 0 to 1.")
     ] = None,
     rule: Annotated[
         str | None,
         option(
             "NAME",
-            "Use another rule: climbing, with --tau, which goes up from the most likely class or a tool's own "
-            f"answer; or one that needs no threshold: {', '.join(RULES)}.",
+            "Another rule: climbing (with --tau) goes up from the most likely class, or a tool's own answer; "
+            f"{', '.join(RULES)} need no threshold.",
         ),
     ] = None,
     point: Annotated[
@@ -75,7 +75,7 @@ def predict(
         bool,
         option(
             None,
-            "In CSV, write ' before texts that begin with =, +, - or @, like formulas.",
+            "In CSV, write ' before texts that look like formulas.",
             "--spreadsheet-safe",
         ),
     ] = False,

@@ -49,7 +49,7 @@ def report(
 ) -> None:
     """Make one HTML page about one or more models, with a slider over all operating points.
 
-    The page is one file that needs no network: curves, tree, examples, mistakes and figures follow the slider.
+    The page is a single file that needs no network.
     """
     from hedgerow.choose import OperatingPoint
     from hedgerow.show import write_report

@@ -47,7 +47,7 @@ _FITTED = 50_000  # examples that a temperature is fitted to
 class FileReading:
     """A tree, and how it and score files are read: what every verb that reads scores takes."""
 
-    tree: Annotated[Path | None, option("TREE", "The tree of score files; a training run has its own.")] = None
+    tree: Annotated[Path | None, option("TREE", "The tree; a training run has its own.")] = None
     tree_reading: TreeReading = field(default_factory=TreeReading)
     reading: ScoreReading = field(default_factory=ScoreReading)
     trust: Annotated[
@@ -119,8 +119,8 @@ class ScoreInput(FileReading):
         list[str],
         positional(
             "SCORES",
-            "The scores (.npz, .csv, .tsv, .parquet, or the output of another tool), or a training run; several "
-            "files, or a pattern in quotes, such as 'scores/*.parquet', are one data set in parts.",
+            "Scores (.npz, .csv, .tsv, .parquet, the output of a tool), or a training run. Several files, or a "
+            "pattern in quotes such as 'scores/*.parquet', are one data set.",
         ),
     ]
     data: Annotated[

@@ -45,15 +45,15 @@ class Request:
         str | None,
         option(
             "METRIC=LEVEL",
-            "What to promise, such as correct=0.95: the answers are as specific as that allows. With recall, "
-            "exact or f1 they are as conservative as that allows.",
+            "What to promise, such as correct=0.95, with answers as specific as that allows; with recall, exact "
+            "or f1 as conservative as that allows.",
         ),
     ] = None
     among: Annotated[
         str | None,
         _promise(
             "answered|RANK|DEPTH",
-            "Promise it among the answers below the root, or at a rank or depth or below it, instead of all.",
+            "Promise it among the answers below the root, or at a rank (or depth) or below, not among all.",
         ),
     ] = None
     guarantee: Annotated[
@@ -84,7 +84,7 @@ class Request:
         str | None,
         _promise(
             "FILE",
-            "Pool by sizes from elsewhere: a table with the columns name, size (with --clusters, in clusters).",
+            "Pool by sizes from elsewhere, a table of name and size (with --clusters, in clusters).",
         ),
     ] = None
     per_rank: Annotated[
@@ -98,13 +98,13 @@ class Request:
         str | None,
         _promise(
             "RANK=SHARE,...",
-            "The share of examples of unknown taxa that may be given a name at a rank. Their labels lie "
-            "above nodes of that rank; --clusters says which taxon each is.",
+            "The share of examples of unknown taxa (named by --clusters, labelled above the rank) that may be "
+            "given a name at a rank.",
         ),
     ] = None
     expect: Annotated[
         str | None,
-        _promise("FILE", "The shares of classes where the point will be used: a table of class and share."),
+        _promise("FILE", "The shares of classes where the point will be used, a table of class and share."),
     ] = None
     like: Annotated[
         str | None,
@@ -176,7 +176,7 @@ def select(
 ) -> None:
     """Choose how cautious to be, so that a promise holds for new examples.
 
-    The examples must not have been used to train the model.
+    Use examples that the model was not trained on.
     """
     from hedgerow import choose
     from hedgerow.show import print_point, print_text

@@ -66,7 +66,7 @@ def study(
 ) -> None:
     """Run the paper's experiments: tables, curves, sweeps, levels, unseen classes, and more.
 
-    Finished work is kept: the same command continues where it stopped. The exit status is 1 if a cell failed.
+    The same command continues where it stopped. The exit status is 1 if a cell failed.
     """
     from hedgerow.learn.training.recipe import Recipe
     from hedgerow.study.cells import PAPER_METHODS

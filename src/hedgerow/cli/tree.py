@@ -49,7 +49,7 @@ def tree(
         option("FORMAT", "Format to write: edges, lineages, paths, json, newick.", shown="by extension"),
     ] = None,
 ) -> None:
-    """Read a tree in any format, cut it down to what is needed or add to it, and write it in any format."""
+    """Read a tree in any format, cut it down or add to it, and write it in any format."""
     from hedgerow.tree import (
         cut_down,
         format_of,
