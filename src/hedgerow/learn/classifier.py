@@ -27,7 +27,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.export import Layer, Model, classifier_onnx, save_onnx
 from hedgerow.learn import penalty, targets
 from hedgerow.learn.scaling import Scaling
-from hedgerow.learn.solver import ROUNDS, Fitting, Network, Schedule, SharedOutputs, TrainingSet
+from hedgerow.learn.solver import Fitting, Network, Schedule, SharedOutputs, TrainingSet
 from hedgerow.likelihood import Scale, check_scale
 from hedgerow.measure import metrics
 from hedgerow.methods import Method
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_LINEAR_RATE, _HIDDEN_RATE = 0.3, 0.03
+_SMALL = 512
 _STREAM_BATCH = 64  # smaller steps for data that arrives in pieces, since each piece is seen once
 _OWN_POINT = object()
 
@@ -65,8 +65,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Widths of hidden layers; without any, the model is linear.
     C
         Inverse strength of the L2 penalty, as in scikit-learn's LogisticRegression on features whose mean squared
-        norm is 1. "auto" tries values on held-out examples, and takes the smallest, 16 or more, whose AP and leaf
-        accuracy the best does not beat by half a standard error; below 16 only if that is better. If fewer than 20
+        norm is 1. "auto" tries values on held-out examples, and takes the smallest, 32 or more, whose AP and leaf
+        accuracy the best does not beat by a standard error; below 32 only if that is better. If fewer than 20
         examples can be held out, and in `partial_fit`, it is 30.
     class_weight
         "balanced", or a weight for each label in `y` (1 for labels not listed).
@@ -84,12 +84,13 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The share to hold out for `target`.
     epochs
         Passes over the data; an epoch goes through small data several times. A linear model goes on in rounds of
-        half as many, until the loss no longer falls, four at most; if it still does, a warning says so.
+        as many, until the loss no longer falls, four at most; if it still does, a warning says so.
     batch_size
-        Mini-batch size.
+        Mini-batch size. None means a 60th of the examples, from 128 to 512.
     learning_rate
-        Size of the first steps, for inputs of mean squared norm 1; it falls to 0 along a cosine. None means 0.3
-        for a linear model and 0.03 with hidden layers.
+        Size of the first steps, for inputs of mean squared norm 1; it falls to 0 along a cosine. None means 0.3,
+        or 0.03 with hidden layers or sparse features, in batches of 512, and less in smaller ones, as the square
+        root of their size.
     early_stopping
         Whether to hold out examples, stop when their loss has not fallen for 5 epochs, and keep the best weights.
     validation_fraction
@@ -159,8 +160,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         target: tuple[Any, Any] | None = None,
         guarantee: str = "conformal",
         calibration_fraction: float = 0.2,
-        epochs: int = 10,
-        batch_size: int = 512,
+        epochs: int = 5,
+        batch_size: int | None = None,
         learning_rate: float | None = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
@@ -226,20 +227,21 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         examples = _some(X, rows), node[rows], weight[rows]
         self._start(*examples, random)
         self._seen = self._seen + np.bincount(node[rows], weight[rows], minlength=len(self._seen))
-        # Data that fit in one batch are cheap in double precision, in which a weight acts exactly like repetition.
-        dtype = np.float64 if len(rows) <= self.batch_size else np.float32
-        fitting = self._fitting(dtype, SharedOutputs.of(self.method_, node[rows]))
+        # Small data are cheap in double precision, in which a weight acts exactly like repetition.
+        dtype = np.float64 if len(rows) <= _SMALL else np.float32
+        fitting = self._fitting(node[rows], dtype, SharedOutputs.of(self.method_, node[rows]))
         given = None if self.C == "auto" else float(self.C)
         with _progress("choosing C", penalty.LONGEST, self.verbose) as done:
             choice = penalty.choose(fitting, self._layers(), *examples, random, done, given)
             done(f"{choice.C:.3g} chosen")
         self.C_, self.path_, self.temperature_ = choice.C, choice.path, choice.temperature
         # Training until the loss no longer falls may begin anywhere: there it takes least time.
+        reached = None
         if choice.layers is not None and fitting.schedule.rounds > 1:
             self._keep(choice.layers)
-            fitting = replace(fitting, schedule=replace(fitting.schedule, warm=True))
+            reached = choice.reached
         validation = fitting.examples(X[stopping], node[stopping], weight[stopping]) if len(stopping) else None
-        self._train(fitting, fitting.examples(*examples), validation)
+        self._train(fitting, fitting.examples(*examples), validation, reached)
         self._momentum = None  # the schedule has ended
         self._fitted_point = self._choose_point(X, node, calibration, clusters)
         self.operating_point_ = self._fitted_point
@@ -283,17 +285,20 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if first or self.C != "auto":
             choice = self._given_penalty()
             self.C_, self.path_ = choice.C, choice.path
-        size = min(self.batch_size, _STREAM_BATCH)
-        fitting = self._fitting(np.float32, epochs=1, rounds=1, batch_size=size, anneal=False, least_steps=1)
+        size = min(self.batch_size or _STREAM_BATCH, _STREAM_BATCH)
+        fitting = self._fitting(
+            node[rows], np.float32, epochs=1, rounds=1, batch_size=size, anneal=False, least_steps=1
+        )
         self._train(fitting, fitting.examples(*examples))
         return self
 
     def _check_parameters(self) -> None:
         if not (self.hierarchy is None or isinstance(self.hierarchy, Hierarchy)):
             raise ParameterError(f"hierarchy must be a Hierarchy or None, not {type(self.hierarchy).__name__}.")
-        for name in ("epochs", "batch_size"):
-            if not _is_count(value := getattr(self, name)):
-                raise ParameterError(f"{name} must be a whole number, 1 or more, not {value!r}.")
+        if not _is_count(self.epochs):
+            raise ParameterError(f"epochs must be a whole number, 1 or more, not {self.epochs!r}.")
+        if not (self.batch_size is None or _is_count(self.batch_size)):
+            raise ParameterError(f"batch_size must be a whole number, 1 or more, or None, not {self.batch_size!r}.")
         if isinstance(self.hidden, Integral) or not all(map(_is_count, self.hidden)):
             raise ParameterError(f"hidden must be widths of layers, such as (512,), not {self.hidden!r}.")
         if not (self.C == "auto" or _is_positive(self.C)):
@@ -431,20 +436,25 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _given_penalty(self) -> penalty.Choice:
         return penalty.Choice() if isinstance(self.C, str) else penalty.Choice(float(self.C))
 
-    def _fitting(self, dtype: Any, shared: SharedOutputs | None = None, **changed: Any) -> Fitting:
-        rate = self.learning_rate or (_HIDDEN_RATE if len(self.hidden) else _LINEAR_RATE)
-        rounds = 1 if len(self.hidden) or self.early_stopping else ROUNDS
-        usual = {
-            "epochs": self.epochs,
-            "batch_size": self.batch_size,
-            "learning_rate": rate,
-            "rounds": rounds,
-        }
+    def _fitting(
+        self, label: Indices, dtype: Any, shared: SharedOutputs | None = None, **changed: Any
+    ) -> Fitting:
         # Every piece of a stream is shuffled differently.
-        schedule = Schedule(**usual | changed, seed=self._seed + len(self.loss_curve_))
-        return Fitting(self.method_, self._scaling, schedule, self.device, dtype, shared)
+        seed = self._seed + len(self.loss_curve_)
+        usual = Schedule.usual(label, seed=seed, hidden=len(self.hidden) > 0, sparse=self._scaling.mean is None)
+        given = {"epochs": self.epochs, "batch_size": self.batch_size, "learning_rate": self.learning_rate}
+        if self.early_stopping:
+            given["rounds"] = 1
+        given = {name: value for name, value in given.items() if value is not None} | changed
+        return Fitting(self.method_, self._scaling, replace(usual, **given), self.device, dtype, shared)
 
-    def _train(self, fitting: Fitting, examples: TrainingSet, validation: TrainingSet | None = None) -> None:
+    def _train(
+        self,
+        fitting: Fitting,
+        examples: TrainingSet,
+        validation: TrainingSet | None = None,
+        reached: float | None = None,
+    ) -> None:
         """Train and keep the weights."""
         network = fitting.network(self._layers())
         strength = 1 / (self.C_ * self._seen.sum())
@@ -454,6 +464,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 examples,
                 strength,
                 held_out=validation,
+                reached=reached,
                 state=self._momentum,
                 done=lambda loss: done(f"loss {loss:.4f}"),
             )

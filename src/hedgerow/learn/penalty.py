@@ -2,7 +2,8 @@
 
 The score of a penalty is the mean of AP, which rewards answers that are right and specific, and of the accuracy of
 leaves. From a strong penalty on, it is relaxed for as long as that pays. Of values that are as good as the best,
-within half a standard error of the difference, the strongest is chosen: it hedges more, also on unseen classes.
+within a standard error of the difference, the strongest is chosen: it hedges more, also on unseen classes.
+Each value is tried from the same start, so that none gains by having trained longer.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from scipy import sparse
 
 from hedgerow import infer
 from hedgerow.export import Layer
-from hedgerow.learn.solver import Fitting, scores
+from hedgerow.learn.solver import Fitting, Network, scores
 from hedgerow.likelihood import fit_temperature
 from hedgerow.measure import CurveBuilder, metrics
 
@@ -35,17 +36,13 @@ PenaltyPath = dict[str, list[float]]
 
 USUAL = 30.0
 """The C to use if nothing can be held out."""
-FIRST, FACTOR = 16.0, 4.0
+FIRST, FACTOR = 32.0, 8.0
 """The path begins at this C; the ratio of successive values."""
 LONGEST = 8
 """The largest number of values to try."""
-_HASTE = 0.6  # epochs, as a share of those of a fit; every value but the first continues from the one before
+_HASTE = 0.6  # epochs of a trial, as a share of those of a fit
 _SHARE, _FOLDS = 0.2, 3  # share held out in a fold, and the largest number of folds
-_FEWEST, _ENOUGH, _MOST = (
-    20,
-    500,
-    3_000,
-)  # held-out examples: at least, in all folds; enough; at most, in one fold
+_FEWEST, _ENOUGH, _MOST = 20, 500, 3_000  # held-out examples: in all folds; enough; at most, in one fold
 _JUDGED = 500  # held-out examples that choose the temperature, at most
 _BLOCK = 512  # held-out examples at a time
 
@@ -75,7 +72,7 @@ class Trial:
         """
         differ = int(np.count_nonzero(self.right != other.right))
         error = math.sqrt(max(differ, 1)) / len(self.right)
-        return self.score - other.score > error / 2
+        return self.score - other.score > error
 
 
 @dataclass(frozen=True)
@@ -87,6 +84,8 @@ class Choice:
     temperature: float = 1.0
     layers: list[Layer] | None = None
     """Weights that were learnt from most of the examples."""
+    reached: float | None = None
+    """The objective that these weights have there."""
 
 
 def choose(
@@ -108,26 +107,27 @@ def choose(
     if not splits:
         return Choice(given or USUAL)
     method, hierarchy = fitting.method, fitting.method.hierarchy
-    epochs = math.ceil(_HASTE * fitting.schedule.epochs)
-    networks = [fitting.network(layers) for _ in splits]
     learnt = [fitting.examples(X[rows], label[rows], weight[rows]) for rows, _ in splits]
-    count = sum(len(others) for _, others in splits)
-    weights: dict[float, list[dict[str, Any]]] = {}
+    epochs = math.ceil(_HASTE * fitting.schedule.epochs)
+    trained: dict[float, list[Network]] = {}
     path = Choice().path
 
-    def held_out() -> Iterator[tuple[NDArray[np.float64], Indices]]:
+    def strength(C: float, fold: int) -> float:
+        return 1 / (C * float(weight[splits[fold][0]].sum()))
+
+    def held_out(C: float) -> Iterator[tuple[NDArray[np.float64], Indices]]:
         """Yield scores and labels of blocks of held-out examples."""
-        for network, (_, others) in zip(networks, splits, strict=True):
+        for network, (_, others) in zip(trained[C], splits, strict=True):
+            found = network.layers()
             for block in (others[i : i + _BLOCK] for i in range(0, len(others), _BLOCK)):
-                yield scores(fitting.scaling, network.layers(), X[block]), label[block]
+                yield scores(fitting.scaling, found, X[block]), label[block]
 
     def attempt(C: float) -> Trial:
-        changed: dict[str, Any] = {"rounds": 1, "warm": True} if weights else {}
-        for network, examples, (rows, _) in zip(networks, learnt, splits, strict=True):
-            fitting.train(network, examples, 1 / (C * weight[rows].sum()), epochs=epochs, **changed)
-        weights[C] = [{name: value.clone() for name, value in net.state_dict().items()} for net in networks]
+        trained[C] = [fitting.network(layers) for _ in splits]
+        for fold, network in enumerate(trained[C]):
+            fitting.train(network, learnt[fold], strength(C, fold), rounds=1, epochs=epochs)
         curve, right = CurveBuilder(hierarchy, scale=method.scale), []
-        for theta, answer in held_out():
+        for theta, answer in held_out(C):
             q = method.link(hierarchy, theta, scale=method.scale)
             curve.update(q, answer)
             right.append(metrics.correct(hierarchy, answer, infer.leaf(hierarchy, q, scale=method.scale)) > 0)
@@ -137,15 +137,13 @@ def choose(
         done(f"C = {C:.3g}, AP {100 * trial.ap:.1f} %")
         return trial
 
-    if given is None:
+    C = given
+    if C is None:
         C = relax(attempt)
     else:
-        C = given
         attempt(C)
-    for network, state in zip(networks, weights[C], strict=True):
-        network.load_state_dict(state)
-    theta, answer = map(np.concatenate, zip(*held_out(), strict=True))
-    judged = random.permutation(count)[:_JUDGED]
+    theta, answer = map(np.concatenate, zip(*held_out(C), strict=True))
+    judged = random.permutation(len(answer))[:_JUDGED]
     fitted = fit_temperature(
         hierarchy,
         theta[judged],
@@ -153,7 +151,8 @@ def choose(
         lambda scaled: method.link(hierarchy, scaled, scale="log"),
         judge="nodes" if method.scale == "logit" else "label",
     )
-    return Choice(C, path, fitted.value, networks[0].layers())
+    reached = fitting.objective(trained[C][0], learnt[0], strength(C, 0))
+    return Choice(C, path, fitted.value, trained[C][0].layers(), reached)
 
 
 def relax(attempt: Callable[[float], Trial]) -> float:

@@ -11,6 +11,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -37,15 +38,19 @@ if TYPE_CHECKING:
     Map = Callable[[Work, Tensor], list[list[Tensor]]]
 
 Floats = NDArray[np.float64]
-STEPS = 30
+STEPS = 60
 """An epoch has about this many steps or more; it goes through small data several times."""
-_WARM_RATE = 0.3  # for weights that are nearly right, as a share of the usual rate: large steps would undo them
+_VIEWS = 16  # an epoch shows an example of each label this many times or more, on average
+_BATCHES = 128, 512  # the smallest and the largest batch, unless a size is given
+_RATE, _SLOW_RATE = 0.3, 0.03  # size of the first steps in the largest batches
+_WARM_RATE = 0.5  # for weights that are nearly right, as a share of the usual rate: large steps would undo them
+EPOCHS = 5
 ROUNDS = 4
 """How many rounds there may be until the loss no longer falls."""
 PATIENCE = 5
 """Epochs without a better loss on the held-out examples before training stops early."""
 _TWO_PARTS, _FOUR_PARTS = 1 << 25, 1 << 28  # multiplications per step from which two or four threads pay off
-_CONVERGED = 0.003  # the largest improvement in the last round, as a share of the loss before any training
+_CONVERGED = 0.01  # the largest improvement in the last round, as a share of the loss before any training
 _BLOCK = 1 << 14  # rows scaled at a time, since that needs a temporary copy
 _TRIED_LABELS = 256  # at least
 _MOST_TRIED, _ENTRIES = 1 << 26, 1 << 20  # labels times outputs: in all, and at a time
@@ -141,13 +146,20 @@ class TrainingSet:
 class Network(nn.Module):
     """Linear layers with ReLU between them; takes sparse features as well.
 
-    It has one score per output, or per group of outputs that share their weights.
+    It has one score per output, per group of outputs that share their weights, or per sum of outputs.
     """
 
     kept: Tensor
     place: Tensor
+    sums: Tensor | None
 
-    def __init__(self, layers: Sequence[Layer], dtype: Any, shared: SharedOutputs | None = None) -> None:
+    def __init__(
+        self,
+        layers: Sequence[Layer],
+        dtype: Any,
+        shared: SharedOutputs | None = None,
+        sums: sparse.csr_matrix | None = None,
+    ) -> None:
         super().__init__()
         *layers, (weight, bias) = layers
         self.shared = shared is not None
@@ -156,6 +168,7 @@ class Network(nn.Module):
             self.register_buffer("kept", torch.from_numpy(shared.kept))
             self.register_buffer("place", torch.from_numpy(shared.place))
         layers.append((weight, bias))
+        self.register_buffer("sums", None if sums is None else _to_torch(sums.astype(dtype)))
         # Selecting columns gives a column-major array, which would make every step several times slower.
         self.weights = nn.ParameterList(torch.from_numpy(w.astype(dtype, order="C")) for w, _ in layers)
         self.biases = nn.ParameterList(torch.from_numpy(b.astype(dtype)) for _, b in layers)
@@ -168,21 +181,19 @@ class Network(nn.Module):
         return [*layers, (np.zeros(scores), np.zeros(scores[1]))]
 
     def forward(self, x: Tensor | sparse.csr_matrix) -> Tensor:
-        """Return the scores."""
-        first, *others = self.weights
+        """Return θ: the score of each output, or sums of them."""
+        (first, bias), *others = self._summed()
         product = x @ first if isinstance(x, Tensor) else _SparseProduct.apply(first, x)  # type: ignore[no-untyped-call]
-        scores: Tensor = product + self.biases[0]
-        for weight, bias in zip(others, self.biases[1:], strict=True):
+        scores: Tensor = product + bias
+        for weight, bias in others:
             scores = functional.relu(scores) @ weight + bias
-        return scores
+        return _Copies.apply(scores, self.kept, self.place) if self.shared else scores  # type: ignore[no-untyped-call]
 
-    def outputs(self, scores: Tensor) -> Tensor:
-        """Return θ: the score of each output."""
-        return scores[:, self.place] if self.shared else scores
-
-    def scores(self, theta: Tensor) -> Tensor:
-        """Return the columns of θ, or of its gradient, that represent the scores."""
-        return theta[:, self.kept] if self.shared else theta
+    def _summed(self) -> list[tuple[Tensor, Tensor]]:
+        *layers, (weight, bias) = zip(self.weights, self.biases, strict=True)
+        if self.sums is not None:
+            weight, bias = _Sums.apply(weight, self.sums), _Sums.apply(bias[None], self.sums)[0]  # type: ignore[no-untyped-call]
+        return [*layers, (weight, bias)]
 
     def layers(self) -> list[Layer]:
         """Return the weights as arrays, with a column for each output."""
@@ -206,6 +217,37 @@ class _SparseProduct(torch.autograd.Function):
         return torch.from_numpy(ctx.x.T @ slope.numpy()), None
 
 
+class _Copies(torch.autograd.Function):
+    """Scores that outputs share; each follows the gradient of the output that represents it."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, kept: Tensor, place: Tensor) -> Tensor:
+        ctx.kept = kept
+        return scores[:, place]
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None, None]:
+        return slope[:, ctx.kept], None, None
+
+
+class _Sums(torch.autograd.Function):
+    """Sums of columns, as a sparse matrix [sums, columns] says; torch's own gradient is several times slower."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, sums: Tensor) -> Tensor:
+        ctx.sums = sums
+        return (sums @ weight.T).T
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None]:
+        return slope @ ctx.sums, None
+
+
+def _to_torch(matrix: sparse.csr_matrix) -> Tensor:
+    index = torch.from_numpy(matrix.indptr).long(), torch.from_numpy(matrix.indices).long()
+    return torch.sparse_csr_tensor(*index, torch.from_numpy(matrix.data), matrix.shape, check_invariants=False)
+
+
 def _array(tensor: Tensor) -> Floats:
     return tensor.detach().cpu().numpy().astype(np.float64)
 
@@ -215,7 +257,7 @@ class Schedule:
     """How long, and in which steps, to train."""
 
     epochs: int
-    """Of a round; half as many if the weights are nearly right."""
+    """Of a round."""
     batch_size: int
     learning_rate: float
     """Size of the first steps, for inputs of mean squared norm 1."""
@@ -229,6 +271,18 @@ class Schedule:
     """Whether the weights are nearly right from the start, so that steps begin smaller."""
     least_steps: int = STEPS
     seed: int = 0
+
+    @classmethod
+    def usual(cls, label: Indices, *, seed: int, hidden: bool = False, sparse: bool = False) -> Schedule:
+        """Return what suits these examples: smaller data have smaller batches, and these smaller steps.
+
+        So have hidden layers, and sparse features, since most of these are 0 in most batches.
+        """
+        least, most = _BATCHES
+        size = min(max(len(label) // STEPS, least), most)
+        rate = (_SLOW_RATE if hidden or sparse else _RATE) * math.sqrt(size / most)
+        steps = max(STEPS, _VIEWS * len(np.unique(label)) // size)
+        return cls(EPOCHS, size, rate, rounds=1 if hidden else ROUNDS, least_steps=steps, seed=seed)
 
 
 class Solver:
@@ -253,8 +307,17 @@ class Solver:
         self.falling = ""
         """How the loss fell in the last of all rounds; blank if it no longer did, or there was one round only."""
 
-    def run(self, examples: TrainingSet, held_out: TrainingSet | None, done: Callable[[float], None]) -> None:
-        """Train until the loss no longer falls, from one round to the next or on the held-out examples."""
+    def run(
+        self,
+        examples: TrainingSet,
+        held_out: TrainingSet | None,
+        done: Callable[[float], None],
+        reached: float | None = None,
+    ) -> None:
+        """Train until the loss no longer falls, from one round to the next or on the held-out examples.
+
+        If the weights come from similar examples, `reached` is the `objective` they had there.
+        """
         device = examples.label.device
         with (
             _seeded(self.schedule.seed, device),
@@ -264,11 +327,14 @@ class Solver:
             if self.schedule.rounds == 1:
                 self._round(examples, held_out, done, every)
                 return
-            start, after = self._start(examples), self._objective(examples)
+            start = self._start(examples)
+            if reached is not None:
+                self.schedule = replace(self.schedule, warm=True)
+            after = start if reached is None else reached
             for _ in range(self.schedule.rounds):
                 before = after
                 self._round(examples, held_out, done, every)
-                after = self._objective(examples)
+                after = self.objective(examples)
                 if before - after <= _CONVERGED * start:
                     return
                 self.schedule = replace(self.schedule, warm=True)
@@ -278,7 +344,7 @@ class Solver:
         self, examples: TrainingSet, held_out: TrainingSet | None, done: Callable[[float], None], every: Map
     ) -> None:
         """Train for the epochs scheduled, or until the loss on the held-out examples stops falling."""
-        epochs = -(-self.schedule.epochs // 2) if self.schedule.warm else self.schedule.epochs
+        epochs = self.schedule.epochs
         best, best_weights, best_epoch = math.inf, None, 0
         for epoch in range(epochs):
             self.losses.append(self._epoch(examples, epoch / epochs, 1 / epochs, every))
@@ -303,7 +369,7 @@ class Solver:
         return float((weight * self.method.loss(zero, label)).mean())
 
     @torch.no_grad()
-    def _objective(self, examples: TrainingSet) -> float:
+    def objective(self, examples: TrainingSet) -> float:
         """Return the mean loss and the penalty; losses that draw random numbers draw the same each time."""
         with _seeded(self.schedule.seed, examples.label.device):
             loss = self._loss(examples)
@@ -363,11 +429,8 @@ class Solver:
     def _slopes(self, examples: TrainingSet, rows: Tensor, count: int) -> list[Tensor]:
         """Return the loss of some of the `count` examples of a step, and its gradients."""
         x, label, weight = examples.batch(rows)
-        scores = self.network(x)
-        theta = self.network.outputs(scores.detach()).requires_grad_()
-        loss = (weight * self.method.loss(theta, label)).sum() / count
-        (slope,) = torch.autograd.grad(loss, theta)
-        return [loss.detach(), *torch.autograd.grad(scores, self.parameters, self.network.scores(slope))]
+        loss = (weight * self.method.loss(self.network(x), label)).sum() / count
+        return [loss.detach(), *torch.autograd.grad(loss, self.parameters)]
 
     @torch.no_grad()
     def _loss(self, examples: TrainingSet) -> float:
@@ -375,7 +438,7 @@ class Solver:
         every = torch.arange(len(examples), device=examples.label.device)
         for rows in every.split(self.schedule.batch_size):  # type: ignore[no-untyped-call]
             x, label, weight = examples.batch(rows)
-            total += float((weight * self.method.loss(self.network.outputs(self.network(x)), label)).sum())
+            total += float((weight * self.method.loss(self.network(x), label)).sum())
         return total / len(examples)
 
 
@@ -407,7 +470,16 @@ class Fitting:
 
     def network(self, layers: Sequence[Layer]) -> Network:
         """Return a network that starts with these weights."""
-        return Network(layers, self.dtype, self.shared).to(self.device)
+        sums = None if self._summed is None else self._summed[1]
+        with _quiet_about_sparsity():
+            return Network(layers, self.dtype, self.shared, sums).to(self.device)
+
+    @cached_property
+    def _summed(self) -> tuple[Method, sparse.csr_matrix] | None:
+        """Return the method and the matrix to train with, if summing weights is faster than summing scores."""
+        if self.shared is not None or self.scaling.mean is None:
+            return None
+        return self.method.summed()
 
     def train(
         self,
@@ -416,18 +488,31 @@ class Fitting:
         penalty: float,
         *,
         held_out: TrainingSet | None = None,
+        reached: float | None = None,
         state: Sequence[State] | None = None,
         done: Callable[[float], None] = lambda _: None,
         **changed: Any,
     ) -> Solver:
         """Train a network with a penalty λ on mean losses and a changed schedule; return its solver."""
-        schedule = replace(self.schedule, penalty=penalty, **changed)
-        solver = Solver(network, self.method.to(self.device), schedule, state)
-        try:
-            solver.run(examples, held_out, done)
-        finally:
-            self.method.to("cpu")
+        with self._solver(network, penalty, state, **changed) as solver:
+            solver.run(examples, held_out, done, reached)
         return solver
+
+    def objective(self, network: Network, examples: TrainingSet, penalty: float) -> float:
+        """Return what a network should make small: mean loss and penalty."""
+        with self._solver(network, penalty) as solver:
+            return solver.objective(examples)
+
+    @contextmanager
+    def _solver(
+        self, network: Network, penalty: float, state: Sequence[State] | None = None, **changed: Any
+    ) -> Iterator[Solver]:
+        method = self.method if self._summed is None else self._summed[0]
+        schedule = replace(self.schedule, penalty=penalty, **changed)
+        try:
+            yield Solver(network, method.to(self.device), schedule, state)
+        finally:
+            method.to("cpu")
 
 
 def scores(scaling: Scaling, layers: Sequence[Layer], X: Any) -> Floats:
@@ -485,7 +570,8 @@ def _shared_out(pool: ThreadPoolExecutor, work: Work, parts: Sequence[Tensor], o
 
 @contextmanager
 def _quiet_about_sparsity() -> Iterator[None]:
-    """Ignore a warning of torch before 2.13, which it gives even though checks of sparse tensors are off."""
+    """Ignore warnings of torch: that sparse tensors are new, and, before 2.13, that their checks are off."""
     with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state", UserWarning)
         warnings.filterwarnings("ignore", "Sparse invariant checks are implicitly disabled", UserWarning)
         yield

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+    from scipy import sparse
 
     from hedgerow.likelihood import Scale
     from hedgerow.tree import Hierarchy
@@ -121,6 +122,13 @@ class Method(nn.Module, ABC):
     def draw(self, batch: int) -> dict[str, Tensor]:  # noqa: ARG002
         """Return the random draws that the loss of a batch needs, by argument name; most methods need none."""
         return {}
+
+    def summed(self) -> tuple[Method, sparse.csr_matrix] | None:
+        """Return a method, and a matrix [its width, width] of sums of θ from which its loss is that of this method.
+
+        A solver may then sum weights, once a step, instead of the scores of every example. Few methods have it.
+        """
+        return None
 
     @final
     def likelihood(self, theta: Tensor, scale: Scale = "probability") -> Tensor:

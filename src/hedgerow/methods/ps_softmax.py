@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
+import numpy as np
+from scipy import sparse
+
 from hedgerow import likelihood
 from hedgerow.methods.base import DISTRIBUTION, Law, Method
 from hedgerow.methods.flat_softmax import FlatSoftmax
@@ -45,3 +48,11 @@ class PSSoftmax(Method):
 
     def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         return self.over_leaves._loss(self.ancestry.path_scores(theta).index_select(1, self.leaves), labels)
+
+    def summed(self) -> tuple[FlatSoftmax, sparse.csr_matrix]:
+        """Return the flat softmax, and for each leaf the scores on its path."""
+        h = self.hierarchy
+        start = np.cumsum(h.leaf_count) - len(h.leaves)  # every node but the root covers a range of leaves
+        leaf = np.arange(start[-1]) - np.repeat(start[:-1] - h.leaves_before[1:-1], h.leaf_count[1:])
+        covers = sparse.csr_matrix((np.ones(len(leaf)), leaf, start), shape=(self.width, len(h.leaves)))
+        return self.over_leaves, covers.T.tocsr()
