@@ -17,12 +17,12 @@ def trial(right: int, examples: int = 100) -> Trial:
 @pytest.mark.parametrize(
     ("right", "chosen"),
     [
-        ({16: 50, 64: 90, 256: 80}, 64),  # it ends with the first that is no better
-        ({16: 50, 64: 70, 256: 90, 1024: 90}, 256),
-        ({16: 90, 64: 90, 4: 80}, 16),  # the strongest of those that are as good
-        ({16: 90, 64: 80, 4: 95, 1: 90}, 4),
-        ({16: 90, 64: 90, 4: 90}, 16),  # but no stronger than is usual, unless it is better
-        ({16 * 4.0**i: 10 + 10 * i for i in range(8)}, 16 * 4.0**7),  # it ends at some time
+        ({32: 50, 256: 90, 2048: 80}, 256),  # it ends with the first that is no better
+        ({32: 50, 256: 70, 2048: 90, 16384: 90}, 2048),
+        ({32: 90, 256: 90, 4: 80}, 32),  # the strongest of those that are as good
+        ({32: 90, 256: 80, 4: 95, 0.5: 90}, 4),
+        ({32: 90, 256: 90, 4: 90}, 32),  # but no stronger than is usual, unless it is better
+        ({32 * 8.0**i: 10 + 10 * i for i in range(8)}, 32 * 8.0**7),  # it ends at some time
     ],
 )
 def test_the_path(right: dict[float, int], chosen: float) -> None:
@@ -39,10 +39,10 @@ def test_the_path(right: dict[float, int], chosen: float) -> None:
 @pytest.mark.parametrize(
     ("gained", "lost", "better"),
     [
-        (1, 0, True),  # one standard error
-        (5, 4, False),  # a third
-        (9, 8, False),
-        (9, 6, True),
+        (2, 0, True),  # 1.4 standard errors
+        (4, 2, False),  # 0.8
+        (9, 6, False),
+        (9, 4, True),
         (0, 0, False),
         (0, 1, False),
     ],
@@ -56,5 +56,5 @@ def test_only_examples_that_differ_make_a_standard_error(gained: int, lost: int,
 
 def test_ap_counts_as_much_as_leaves() -> None:
     right = np.arange(100) < 50
-    assert Trial(0.52, right).beats(Trial(0.5, right))
-    assert not Trial(0.509, right).beats(Trial(0.5, right))  # less than half of what one example makes
+    assert Trial(0.53, right).beats(Trial(0.5, right))
+    assert not Trial(0.519, right).beats(Trial(0.5, right))  # less than what one example makes

@@ -86,7 +86,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Passes over the data; an epoch goes through small data several times. A linear model goes on in rounds of
         as many, until the loss no longer falls, four at most; if it still does, a warning says so.
     batch_size
-        Mini-batch size. None means a 60th of the examples, from 128 to 512.
+        Mini-batch size. None means a 60th of the examples, from 128 to 512; up to 512 examples are one batch.
     learning_rate
         Size of the first steps, for inputs of mean squared norm 1; it falls to 0 along a cosine. None means 0.3,
         or 0.03 with hidden layers or sparse features, in batches of 512, and less in smaller ones, as the square

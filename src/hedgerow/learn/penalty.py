@@ -66,7 +66,7 @@ class Trial:
         return (self.ap + self.leaf) / 2
 
     def beats(self, other: Trial) -> bool:
-        """Return whether this is better by more than half a standard error.
+        """Return whether this is better by more than a standard error.
 
         All penalties are tried on the same examples, so only those on which they differ count.
         """

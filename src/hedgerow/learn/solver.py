@@ -276,10 +276,11 @@ class Schedule:
     def usual(cls, label: Indices, *, seed: int, hidden: bool = False, sparse: bool = False) -> Schedule:
         """Return what suits these examples: smaller data have smaller batches, and these smaller steps.
 
-        So have hidden layers, and sparse features, since most of these are 0 in most batches.
+        So have hidden layers, and sparse features, since most of these are 0 in most batches. The smallest data are
+        one batch, in which a weight acts exactly like repetition.
         """
         least, most = _BATCHES
-        size = min(max(len(label) // STEPS, least), most)
+        size = most if len(label) <= most else min(max(len(label) // STEPS, least), most)
         rate = (_SLOW_RATE if hidden or sparse else _RATE) * math.sqrt(size / most)
         steps = max(STEPS, _VIEWS * len(np.unique(label)) // size)
         return cls(EPOCHS, size, rate, rounds=1 if hidden else ROUNDS, least_steps=steps, seed=seed)

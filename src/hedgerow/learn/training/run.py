@@ -25,7 +25,7 @@ from hedgerow.files import reading
 from hedgerow.infer import RULES
 from hedgerow.learn import data, models, penalty
 from hedgerow.learn.scaling import Scaling
-from hedgerow.learn.solver import ROUNDS, Fitting, Network, Schedule, SharedOutputs
+from hedgerow.learn.solver import Fitting, Network, Schedule, SharedOutputs
 from hedgerow.learn.training.batches import SplitBatches
 from hedgerow.learn.training.console import EpochReport, ShareReport, choosing_penalty, print_tree
 from hedgerow.learn.training.module import Classifier, TrainingModule
@@ -175,7 +175,7 @@ def with_penalty(recipe: Recipe, splits: DataSplits, classifier: Classifier, pro
         return recipe.with_penalty(penalty.USUAL)
     random, weight = np.random.RandomState(recipe.run.seed), np.ones(len(labels))
     seed = int(random.randint(2**31 - 1))
-    schedule = Schedule(optimiser.epochs, optimiser.batch_size, optimiser.lr, rounds=ROUNDS, seed=seed)
+    schedule = Schedule.usual(labels, seed=seed)
     # Sums on a GPU have no fixed order, and every process must make the same choice.
     alone = recipe.run.devices * recipe.run.nodes == 1
     device = "cuda" if alone and accelerator(recipe.run) == "gpu" else "cpu"
