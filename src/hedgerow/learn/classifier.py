@@ -89,8 +89,8 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Mini-batch size. None means a 60th of the examples, from 128 to 512; up to 512 examples are one batch.
     learning_rate
         Size of the first steps, for inputs of mean squared norm 1; it falls to 0 along a cosine. None means 0.3,
-        or 0.03 with hidden layers or sparse features, in batches of 512, and less in smaller ones, as the square
-        root of their size.
+        or 0.1 with hidden layers, or 0.03 for sparse features, in batches of 512, and less in smaller ones, as the
+        square root of their size.
     early_stopping
         Whether to hold out examples, stop when their loss has not fallen for 5 epochs, and keep the best weights.
     validation_fraction
@@ -298,7 +298,9 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not _is_count(self.epochs):
             raise ParameterError(f"epochs must be a whole number, 1 or more, not {self.epochs!r}.")
         if not (self.batch_size is None or _is_count(self.batch_size)):
-            raise ParameterError(f"batch_size must be a whole number, 1 or more, or None, not {self.batch_size!r}.")
+            raise ParameterError(
+                f"batch_size must be a whole number, 1 or more, or None, not {self.batch_size!r}."
+            )
         if isinstance(self.hidden, Integral) or not all(map(_is_count, self.hidden)):
             raise ParameterError(f"hidden must be widths of layers, such as (512,), not {self.hidden!r}.")
         if not (self.C == "auto" or _is_positive(self.C)):
@@ -436,17 +438,17 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _given_penalty(self) -> penalty.Choice:
         return penalty.Choice() if isinstance(self.C, str) else penalty.Choice(float(self.C))
 
-    def _fitting(
-        self, label: Indices, dtype: Any, shared: SharedOutputs | None = None, **changed: Any
-    ) -> Fitting:
+    def _fitting(self, label: Indices, dtype: Any, shared: SharedOutputs | None = None, **changed: Any) -> Fitting:
         # Every piece of a stream is shuffled differently.
         seed = self._seed + len(self.loss_curve_)
         usual = Schedule.usual(label, seed=seed, hidden=len(self.hidden) > 0, sparse=self._scaling.mean is None)
-        given = {"epochs": self.epochs, "batch_size": self.batch_size, "learning_rate": self.learning_rate}
-        if self.early_stopping:
-            given["rounds"] = 1
-        given = {name: value for name, value in given.items() if value is not None} | changed
-        return Fitting(self.method_, self._scaling, replace(usual, **given), self.device, dtype, shared)
+        own: dict[str, Any] = {
+            "epochs": self.epochs,
+            "batch_size": self.batch_size or usual.batch_size,
+            "learning_rate": self.learning_rate or usual.learning_rate,
+            "rounds": 1 if self.early_stopping else usual.rounds,
+        }
+        return Fitting(self.method_, self._scaling, replace(usual, **own | changed), self.device, dtype, shared)
 
     def _train(
         self,

@@ -42,7 +42,7 @@ STEPS = 60
 """An epoch has about this many steps or more; it goes through small data several times."""
 _VIEWS = 16  # an epoch shows an example of each label this many times or more, on average
 _BATCHES = 128, 512  # the smallest and the largest batch, unless a size is given
-_RATE, _SLOW_RATE = 0.3, 0.03  # size of the first steps in the largest batches
+_RATE, _HIDDEN_RATE, _SPARSE_RATE = 0.3, 0.1, 0.03  # size of the first steps in the largest batches
 _WARM_RATE = 0.5  # for weights that are nearly right, as a share of the usual rate: large steps would undo them
 EPOCHS = 5
 ROUNDS = 4
@@ -245,7 +245,8 @@ class _Sums(torch.autograd.Function):
 
 def _to_torch(matrix: sparse.csr_matrix) -> Tensor:
     index = torch.from_numpy(matrix.indptr).long(), torch.from_numpy(matrix.indices).long()
-    return torch.sparse_csr_tensor(*index, torch.from_numpy(matrix.data), matrix.shape, check_invariants=False)
+    with _quiet_about_sparsity():
+        return torch.sparse_csr_tensor(*index, torch.from_numpy(matrix.data), matrix.shape, check_invariants=False)
 
 
 def _array(tensor: Tensor) -> Floats:
@@ -276,12 +277,12 @@ class Schedule:
     def usual(cls, label: Indices, *, seed: int, hidden: bool = False, sparse: bool = False) -> Schedule:
         """Return what suits these examples: smaller data have smaller batches, and these smaller steps.
 
-        So have hidden layers, and sparse features, since most of these are 0 in most batches. The smallest data are
-        one batch, in which a weight acts exactly like repetition.
+        So have hidden layers, and sparse features, since most of these are 0 in most batches. The smallest data
+        are one batch, in which a weight acts exactly like repetition.
         """
         least, most = _BATCHES
         size = most if len(label) <= most else min(max(len(label) // STEPS, least), most)
-        rate = (_SLOW_RATE if hidden or sparse else _RATE) * math.sqrt(size / most)
+        rate = (_SPARSE_RATE if sparse else _HIDDEN_RATE if hidden else _RATE) * math.sqrt(size / most)
         steps = max(STEPS, _VIEWS * len(np.unique(label)) // size)
         return cls(EPOCHS, size, rate, rounds=1 if hidden else ROUNDS, least_steps=steps, seed=seed)
 
@@ -472,8 +473,7 @@ class Fitting:
     def network(self, layers: Sequence[Layer]) -> Network:
         """Return a network that starts with these weights."""
         sums = None if self._summed is None else self._summed[1]
-        with _quiet_about_sparsity():
-            return Network(layers, self.dtype, self.shared, sums).to(self.device)
+        return Network(layers, self.dtype, self.shared, sums).to(self.device)
 
     @cached_property
     def _summed(self) -> tuple[Method, sparse.csr_matrix] | None:
