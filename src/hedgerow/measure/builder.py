@@ -316,10 +316,10 @@ class Measures:
         """Write to `result` how much each event, in the given order, changes each metric: [metrics, events]."""
         # The answer before each event is compared again instead of being looked up among the events: this is more
         # arithmetic, but in blocks that stay in the cache.
-        moves = events.moves
+        _ = events.moves  # computed once, not by every thread
 
         def work(block: slice) -> None:
-            label, before, after = np.ascontiguousarray(np.take(moves, order[block], axis=0).T, dtype=np.int64)
+            label, before, after = events.moves_of(order[block])
             old, new = self._compare(label, before), self._compare(label, after)
             for metric, row in zip(self.metrics.values(), result, strict=True):
                 np.subtract(metric.of(new), metric.of(old), out=row[block])
