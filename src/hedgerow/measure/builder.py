@@ -329,10 +329,15 @@ class Measures:
     def means(self, sums: Iterable[NDArray[np.float64]], examples: float) -> dict[str, NDArray[np.float64]]:
         """Divide the sums of each metric, in place; fractions are clipped to 0 .. 1, in case of rounding."""
         values = dict(zip(self.metrics, sums, strict=True))
-        for name, value in values.items():
-            value /= examples
-            if self.metrics[name].is_fraction:
-                np.clip(value, 0, 1, out=value)
+        fractions = [value for name, value in values.items() if self.metrics[name].is_fraction]
+
+        def divide(points: slice) -> None:
+            for value in values.values():
+                value[points] /= examples
+            for value in fractions:
+                np.clip(value[points], 0, 1, out=value[points])
+
+        map_row_blocks(divide, min(map(len, values.values())), 8 * len(values))
         return values
 
     def _compare(self, label: NDArray[Any], prediction: NDArray[Any]) -> Comparison:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hedgerow.infer import Candidates
     from hedgerow.tree import Indices
 
-_BYTES_OF_TIED = 64  # so that 32,768 events with the same score are sorted at once
+_BYTES_OF_EVENT = 64  # so that 32,768 events are sorted, or their keys made, at once, in the cache
 
 
 @final
@@ -147,7 +147,7 @@ class Events:
             first = max(block.start, 1)
             alike[first : block.stop] = keys[first : block.stop] ^ keys[first - 1 : block.stop - 1] <= places
 
-        map_row_blocks(unpack, count, keys.itemsize)
+        map_row_blocks(unpack, count, _BYTES_OF_EVENT)
         self._settle(order, threshold, alike)
         differs = threshold[1:] != threshold[:-1]
         if differs.all():
@@ -181,7 +181,7 @@ class Events:
                 by_content = np.lexsort(((before << 31) + after, (step << 31) + label))
             order[where], threshold[where] = events[by_content], score
 
-        map_row_blocks(sort, len(tied), _BYTES_OF_TIED)
+        map_row_blocks(sort, len(tied), _BYTES_OF_EVENT)
 
 
 def _keys(score: NDArray[np.float64]) -> tuple[NDArray[np.uint64], np.uint64]:
@@ -201,7 +201,7 @@ def _keys(score: NDArray[np.float64]) -> tuple[NDArray[np.uint64], np.uint64]:
         place = np.arange(block.start, block.stop, dtype=np.uint64)
         np.bitwise_or(below_highest << np.uint64(place_bits), place, out=keys[block])
 
-    map_row_blocks(pack, len(score), score.itemsize)
+    map_row_blocks(pack, len(score), _BYTES_OF_EVENT)
     return keys, np.uint64((1 << place_bits) - 1)
 
 

@@ -161,8 +161,8 @@ def _share(part: Values, whole: Values) -> Values:
 
 
 def _f1(precision: Values, recall: Values) -> Values:
-    total = precision + recall
-    return np.asarray(2 * precision * recall / np.where(total == 0, 1, total))  # faster than a masked division
+    total = np.maximum(precision + recall, np.finfo(np.float64).tiny)  # faster than a masked division
+    return np.asarray(2 * precision * recall / total)
 
 
 def _precision(c: Comparison, value: Values) -> Values:
