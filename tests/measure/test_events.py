@@ -83,15 +83,19 @@ def test_batches_laid_end_to_end(data: st.DataObject) -> None:
         assert np.array_equal(getattr(joined, name), getattr(whole, name))
 
 
-@given(problems(max_rows=8))
+@given(problems(max_rows=8), st.sampled_from([1, 1 << 14, 1 << 24]))
 @QUICK
-def test_what_events_know_of_one_another(problem: Problem) -> None:
-    events = events_of(problem, problem.q)
+def test_what_events_know_of_one_another(problem: Problem, factor: int) -> None:
+    found = events_of(problem, problem.q)
+    # As in a large tree:
+    events = Events.of_arrays(factor * found.label, found.count, factor * found.node, found.score)
     assert events.example.tolist() == [i for i, n in enumerate(events.count) for _ in range(n)]
     before = [node for steps in moves(events) for node, _ in [(0, math.inf), *steps][: len(steps)]]
     label = [int(events.label[i]) for i in events.example]
     assert events.moves.tolist() == [list(move) for move in zip(label, before, events.node.tolist(), strict=True)]
-    labels, number = events.distinct_labels
+    backwards = np.arange(len(events.node))[::-1]
+    assert np.array_equal(events.moves_of(backwards).T, events.moves[::-1])
+    labels, number = found.distinct_labels
     assert dict(zip(labels.tolist(), number.tolist(), strict=True)) == Counter(problem.labels.tolist())
 
 
