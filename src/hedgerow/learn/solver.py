@@ -472,14 +472,14 @@ class Fitting:
 
     def network(self, layers: Sequence[Layer]) -> Network:
         """Return a network that starts with these weights."""
-        sums = None if self._summed is None else self._summed[1]
+        sums = None
+        # To sum the weights of an input costs as much as to sum the scores of an example.
+        if self._summed is not None and self.shared is None and len(layers[-1][0]) <= self.schedule.batch_size:
+            sums = self._summed[1]
         return Network(layers, self.dtype, self.shared, sums).to(self.device)
 
     @cached_property
     def _summed(self) -> tuple[Method, sparse.csr_matrix] | None:
-        """Return the method and the matrix to train with, if summing weights is faster than summing scores."""
-        if self.shared is not None or self.scaling.mean is None:
-            return None
         return self.method.summed()
 
     def train(
@@ -508,7 +508,7 @@ class Fitting:
     def _solver(
         self, network: Network, penalty: float, state: Sequence[State] | None = None, **changed: Any
     ) -> Iterator[Solver]:
-        method = self.method if self._summed is None else self._summed[0]
+        method = self.method if network.sums is None or self._summed is None else self._summed[0]
         schedule = replace(self.schedule, penalty=penalty, **changed)
         try:
             yield Solver(network, method.to(self.device), schedule, state)
