@@ -28,6 +28,5 @@ for name, logits in models.items():
         rows = csv.writer(file)
         rows.writerow(["id", "label", *h.names[h.leaves]])
         rows.writerows([f"photo-{i:03}", h.names[labels[i]], *(f"{x:.6f}" for x in p[i])] for i in range(len(p)))
-    print(
-        f"{name}.csv: {len(p)} examples, {(h.leaves[p.argmax(axis=1)] == labels).mean():.0%} of them named exactly"
-    )
+    right = (h.leaves[p.argmax(axis=1)] == labels).mean()
+    print(f"{name}.csv: {len(p)} examples, {100 * right:.0f} % of them named exactly")

@@ -160,7 +160,7 @@ run(
 # ``--as qiime2`` writes a taxonomy that QIIME 2 can import. A lineage ends where the promise does not allow
 # more.
 
-run("hedgerow predict sample.txt --tree reference.fa --point point.json --as qiime2 -o taxonomy.tsv")
+run("hedgerow predict sample.txt --point point.json --as qiime2 -o taxonomy.tsv")
 print(*(folder / "taxonomy.tsv").read_text().splitlines()[:8], sep="\n")
 
 # %%

@@ -45,6 +45,11 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             ("evaluate", "tree.csv", "--tree", "scores.csv", "--tree-format", "lineages"),
             "scores.csv looks like a table of scores, not like a tree",
         ),
+        (
+            ("evaluate", "tree.csv", "--tree", "scores.csv"),
+            "doctor takes the tree first, and the scores after --scores.",
+        ),
+        (("train", "features-linear", "-o", "run"), "needs the parameter 'path': give --set data.path=VALUE."),
         (("evaluate", "tree.csv", "--tree", "tree.csv"), "looks like a tree: the scores come first"),
         (("evaluate", "scores.csv", "--tree", "s.npz"), "s.npz is a file of scores or features, not a tree"),
         (

@@ -316,7 +316,7 @@ def test_unused_clusters_are_a_warning(folder: Path) -> None:
         (["--per-rank", "1"], "--per-rank must be RANK=LEVEL,..."),
         (["--per-rank", "1=0.9,2=0.8,1=0.5"], "--per-rank has two levels of '1'"),
         (["--target", "excess=0.5", "--bounds", "x"], "--bounds must be two numbers, LOW,HIGH, not 'x'"),
-        ([], "Give either a target (--target correct=0.95) or levels per rank"),
+        ([], "Give either a target (--target correct=0.95) or levels per rank (--per-rank family=0.95)."),
         (["--target", "exact=0.99"], "exact >= 0.99 cannot be promised"),
         (["--target", "correct=0.9", "--temperature", "0"], "A temperature is a positive number, from 1e-06"),
         (["--target", "correct=0.9", "--temperature", "1e-308"], "to 1e+06, not 1e-308"),

@@ -233,8 +233,9 @@ def _check_parts(
 ) -> None:
     """Refuse what is to be promised of which examples if that cannot be combined."""
     if target == by_rank:
-        example = argument("target", "correct=0.95", python="target=('correct', 0.95)")
-        raise ParameterError(f"Give either a target ({example}) or levels per rank.")
+        whole = argument("target", "correct=0.95", python="target=('correct', 0.95)")
+        ranks = argument("per_rank", "family=0.95", python="per_rank={'family': 0.95}")
+        raise ParameterError(f"Give either a target ({whole}) or levels per rank ({ranks}).")
     if by_rank and parts:
         raise ParameterError("Levels per rank cannot be combined with groups or clades: choose one of them.")
     if by_rank and rule != "threshold":

@@ -214,7 +214,7 @@ def test_holding_out_is_class_by_class_and_seeded() -> None:
             "no data set 'glyph'. There are glyphs, features, images, inat21, imagenet. Did you mean 'glyphs'?",
         ),
         ("glyphs", {"sise": "quick"}, "no parameter 'sise'. Parameters: size, draws, pixels, seed, progress."),
-        ("inat21", {"mini": True}, "needs the parameter 'path'"),
+        ("inat21", {"mini": True}, "needs the parameter 'path': give path=VALUE (in a recipe data.path)."),
         ("glyphs", {"seed": -1}, "seed must be a whole number, 0 or more, not -1"),
         ("features", {"path": "x.npz", "seed": 0.5}, "seed must be a whole number, 0 or more, not 0.5"),
         ("inat21", {"path": "x", "mini": "no"}, "mini must be true or false, not 'no'"),

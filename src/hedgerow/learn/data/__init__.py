@@ -71,10 +71,9 @@ def load(name: str, **params: Any) -> DataSplits:
             )
     missing = [key for key, default in known.items() if default is inspect.Parameter.empty and key not in params]
     if missing:
-        raise ParameterError(
-            f"The data set {name!r} needs the parameter {missing[0]!r}; in a recipe: "
-            f"{argument('set', f'data.{missing[0]}=...', python=f'data.{missing[0]} = ...')}."
-        )
+        field = f"data.{missing[0]}"
+        given = argument("set", f"{field}=VALUE", python=f"{missing[0]}=VALUE (in a recipe {field})")
+        raise ParameterError(f"The data set {name!r} needs the parameter {missing[0]!r}: give {given}.")
     check_kinds(f"The data set {name!r}", known, params)
     splits = LOADERS[name](**params)
     caches = {part: getattr(splits.split(part).inputs, "cache", None) for part in SPLITS}

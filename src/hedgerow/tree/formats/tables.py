@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 _MUST_QUOTE = re.compile(r'[",\t\r\n]')
 _SCORE = re.compile(r"\s*([01]|\d*[.,]\d+([eE][-+]?\d+)?)\s*")
-EXCHANGED = "Were the two exchanged? In the command, the tree comes after --tree, and the scores come first."
+EXCHANGED = (
+    "Were the two exchanged? In the command, the scores come first, and the tree after --tree; "
+    "doctor takes the tree first, and the scores after --scores."
+)
 _DIGITS = 18  # of a number that Arrow reads as int64
 
 
