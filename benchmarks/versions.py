@@ -3,11 +3,13 @@
 python -m benchmarks.versions PYTHON
 
 PYTHON is the interpreter of an environment in which the other version is installed, such as `.venv/bin/python` of
-a checkout of its tag after `make setup`. Each time is the least of several; it includes the start of the process.
+a checkout of its tag after `make setup`. Each time is the least of several; it includes the start of the process,
+but not the compilation of modules.
 """
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
@@ -76,8 +78,15 @@ def main() -> None:
 def run(python: str, *arguments: str, folder: str) -> tuple[float, str]:
     """Return the processor time of a process, in seconds, and what it printed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
     done = subprocess.run(
-        [python, *arguments], cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False
+        [python, *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
     )
     if done.returncode:
         sys.exit(f"{python} {' '.join(arguments)}: {done.stderr[-2000:]}")
