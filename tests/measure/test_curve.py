@@ -339,6 +339,12 @@ def test_shapes_and_labels(q: Any, labels: Any, error: type[Exception], message:
         hr.operating_curve(PETS, q, labels)
 
 
+def test_tree_and_likelihoods_exchanged() -> None:
+    q: Any = np.ones((1, 5))
+    with pytest.raises(ParameterError, match="The tree comes first"):
+        hr.operating_curve(q, PETS, ["cat"])
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -19,13 +19,13 @@ from hedgerow.likelihood.probabilities import RowSource, from_leaves
 from hedgerow.likelihood.scales import BOTTOM, CERTAIN, ROUNDING, Scale, check_scale, to_probability
 from hedgerow.likelihood.sparse import SparseLikelihoods
 from hedgerow.likelihood.treatment import Treatment
+from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.tree import Hierarchy
 
 T = TypeVar("T")
 
@@ -93,6 +93,8 @@ class Likelihoods(Derives):
             check_scale(scale)
         if isinstance(q, str | os.PathLike):
             raise ParameterError("A score file must be opened first: hedgerow.open_scores(path, hierarchy).")
+        if isinstance(q, Hierarchy):
+            raise ParameterError("The tree comes first, and the likelihoods after it: exchange the two.")
         if not isinstance(q, AnyLikelihoods):
             scale = scale or "probability"
             return Likelihoods(hierarchy, as_rows(_in_node_order(hierarchy, q, scale, classes), hierarchy), scale)
