@@ -412,6 +412,15 @@ def test_the_temperature_divides_all_scores(method: str) -> None:
     np.testing.assert_array_equal(clf.predict(X), H.names[hr.infer.threshold(H, expected, 0.5)])
 
 
+def test_convergence_does_not_depend_on_which_examples_come_first() -> None:
+    X, y = sample()
+    X, y = np.concatenate([X[:8], X]), ["animal"] * 8 + list(y)  # nothing is learnt from the root
+    clf = HedgedClassifier(H, C=1.0, batch_size=8, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(clf.fit(X, y).loss_curve_) < 20
+
+
 @pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")
 def test_a_loss_that_is_still_falling_is_a_warning() -> None:
     X, y = sample(noise=0.6)

@@ -40,6 +40,11 @@ def test_the_method_of_path_sums_has_them() -> None:
     assert [case.name for case in SUMMED] == ["ps-softmax"]
 
 
+def test_very_long_paths_are_not_summed() -> None:
+    edges = [(f"n{i}", f"{kind}{i + 1}") for i in range(300) for kind in "ln"]
+    assert methods.create("ps-softmax", Hierarchy.from_edges(edges)).summed() is None
+
+
 def test_a_network_that_sums_weights_has_the_gradients_of_one_that_sums_scores() -> None:
     method = methods.create("ps-softmax", TREES["mixed"])
     found = method.summed()

@@ -364,11 +364,14 @@ class Solver:
 
     @torch.no_grad()
     def _start(self, examples: TrainingSet) -> float:
-        """Return the loss of some examples if all scores are 0, to which improvements are compared."""
-        label = examples.label[: self.schedule.batch_size]
-        weight = examples.weight[: self.schedule.batch_size]
-        zero = weight.new_zeros(len(label), self.method.width)
-        return float((weight * self.method.loss(zero, label)).mean())
+        """Return the mean loss if all scores are 0, to which improvements are compared."""
+        label, member = examples.label.unique(return_inverse=True)
+        weight = torch.bincount(member, examples.weight)
+        total = 0.0
+        for rows in torch.arange(len(label), device=label.device).split(self.schedule.batch_size):  # type: ignore[no-untyped-call]
+            zero = examples.weight.new_zeros(len(rows), self.method.width)
+            total += float((weight[rows] * self.method.loss(zero, label[rows])).sum())
+        return total / len(examples)
 
     @torch.no_grad()
     def objective(self, examples: TrainingSet) -> float:
@@ -474,7 +477,7 @@ class Fitting:
         """Return a network that starts with these weights."""
         sums = None
         # To sum the weights of an input costs as much as to sum the scores of an example.
-        if self._summed is not None and self.shared is None and len(layers[-1][0]) <= self.schedule.batch_size:
+        if self.shared is None and len(layers[-1][0]) <= self.schedule.batch_size and self._summed is not None:
             sums = self._summed[1]
         return Network(layers, self.dtype, self.shared, sums).to(self.device)
 

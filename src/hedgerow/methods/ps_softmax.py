@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
 
 
+_DEEP = 64  # sums of as many scores, on average, take longer than the path scores of a batch
+
+
 @final
 class PSSoftmax(Method):
     """A flat softmax over the path scores of the leaves: related leaves share the scores of their ancestors.
@@ -49,9 +52,11 @@ class PSSoftmax(Method):
     def _loss(self, theta: Tensor, labels: Tensor) -> Tensor:
         return self.over_leaves._loss(self.ancestry.path_scores(theta).index_select(1, self.leaves), labels)
 
-    def summed(self) -> tuple[FlatSoftmax, sparse.csr_matrix]:
-        """Return the flat softmax, and for each leaf the scores on its path."""
+    def summed(self) -> tuple[FlatSoftmax, sparse.csr_matrix] | None:
+        """Return the flat softmax, and for each leaf the scores on its path; None if the paths are very long."""
         h = self.hierarchy
+        if h.leaf_count[1:].sum() > _DEEP * self.width:
+            return None
         start = np.cumsum(h.leaf_count) - len(h.leaves)  # every node but the root covers a range of leaves
         leaf = np.arange(start[-1]) - np.repeat(start[:-1] - h.leaves_before[1:-1], h.leaf_count[1:])
         covers = sparse.csr_matrix((np.ones(len(leaf)), leaf, start), shape=(self.width, len(h.leaves)))
