@@ -45,6 +45,14 @@ def test_very_long_paths_are_not_summed() -> None:
     assert methods.create("ps-softmax", Hierarchy.from_edges(edges)).summed() is None
 
 
+def test_a_subclass_with_another_loss_keeps_it() -> None:
+    class Doubled(methods.PSSoftmax):  # type: ignore[misc]
+        def _loss(self, theta: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+            return 2 * super()._loss(theta, labels)
+
+    assert Doubled(TREES["mixed"]).summed() is None
+
+
 def test_a_network_that_sums_weights_has_the_gradients_of_one_that_sums_scores() -> None:
     method = methods.create("ps-softmax", TREES["mixed"])
     found = method.summed()

@@ -55,7 +55,8 @@ class PSSoftmax(Method):
     def summed(self) -> tuple[FlatSoftmax, sparse.csr_matrix] | None:
         """Return the flat softmax, and for each leaf the scores on its path; None if the paths are very long."""
         h = self.hierarchy
-        if h.leaf_count[1:].sum() > _DEEP * self.width:
+        changed = type(self)._loss is not PSSoftmax._loss  # by a subclass
+        if changed or h.leaf_count[1:].sum() > _DEEP * self.width:
             return None
         start = np.cumsum(h.leaf_count) - len(h.leaves)  # every node but the root covers a range of leaves
         leaf = np.arange(start[-1]) - np.repeat(start[:-1] - h.leaves_before[1:-1], h.leaf_count[1:])
