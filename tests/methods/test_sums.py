@@ -12,6 +12,7 @@ from hypothesis import given
 
 from hedgerow import Hierarchy, methods
 from hedgerow.learn.solver import Network, SharedOutputs
+from hedgerow.methods.ps_softmax import PSSoftmax
 from tests.methods.cases import CASES, TREES, every_label, ident, scores
 from tests.strategies import QUICK, trees
 
@@ -46,7 +47,7 @@ def test_very_long_paths_are_not_summed() -> None:
 
 
 def test_a_subclass_with_another_loss_keeps_it() -> None:
-    class Doubled(methods.PSSoftmax):  # type: ignore[misc]
+    class Doubled(PSSoftmax):  # type: ignore[misc]
         def _loss(self, theta: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
             return 2 * super()._loss(theta, labels)
 
