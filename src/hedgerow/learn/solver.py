@@ -365,7 +365,7 @@ class Solver:
     @torch.no_grad()
     def _start(self, examples: TrainingSet) -> float:
         """Return the mean loss if all scores are 0, to which improvements are compared."""
-        label, member = examples.label.unique(return_inverse=True)
+        label, member = examples.label.unique(return_inverse=True)  # type: ignore[no-untyped-call]
         weight = torch.bincount(member, examples.weight)
         total = 0.0
         for rows in torch.arange(len(label), device=label.device).split(self.schedule.batch_size):  # type: ignore[no-untyped-call]
