@@ -29,7 +29,7 @@ from hedgerow import methods, metrics
 from hedgerow.errors import HedgerowError, ParameterError, TreeError, UnknownNameError
 from hedgerow.learn import solver
 from hedgerow.learn.classifier import HedgedClassifier
-from hedgerow.learn.solver import Network, SharedOutputs
+from hedgerow.learn.solver import Network, Schedule, SharedOutputs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -287,6 +287,15 @@ def test_kinds_of_features() -> None:
         thin = HedgedClassifier(H, hidden=hidden, random_state=0).fit(sparse.csr_array(X), y)
         assert np.mean(thin.predict_leaf(sparse.csc_matrix(X)) == y) > 0.85
         np.testing.assert_allclose(thin.predict_proba(X), thin.predict_proba(sparse.coo_array(X)), atol=1e-12)
+
+
+def test_smaller_batches_take_smaller_steps() -> None:
+    label = np.zeros(600, dtype=np.int64)
+    small, large = (Schedule.usual(label, seed=0, batch_size=size) for size in (64, 256))
+    assert (small.batch_size, large.batch_size) == (64, 256)
+    assert small.learning_rate == pytest.approx(large.learning_rate / 2)
+    assert Schedule.usual(label, seed=0).batch_size == 128
+    assert Schedule.usual(label[:500], seed=0).batch_size == 512
 
 
 def test_partial_fit_keeps_what_fit_chose() -> None:

@@ -12,7 +12,6 @@ from hypothesis import given
 
 from hedgerow import Hierarchy, methods
 from hedgerow.learn.solver import Network, SharedOutputs
-from hedgerow.methods.ps_softmax import PSSoftmax
 from tests.methods.cases import CASES, TREES, every_label, ident, scores
 from tests.strategies import QUICK, trees
 
@@ -44,14 +43,6 @@ def test_the_method_of_path_sums_has_them() -> None:
 def test_very_long_paths_are_not_summed() -> None:
     edges = [(f"n{i}", f"{kind}{i + 1}") for i in range(300) for kind in "ln"]
     assert methods.create("ps-softmax", Hierarchy.from_edges(edges)).summed() is None
-
-
-def test_a_subclass_with_another_loss_keeps_it() -> None:
-    class Doubled(PSSoftmax):  # type: ignore[misc]
-        def _loss(self, theta: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-            return 2 * super()._loss(theta, labels)
-
-    assert Doubled(TREES["mixed"]).summed() is None
 
 
 def test_a_network_that_sums_weights_has_the_gradients_of_one_that_sums_scores() -> None:

@@ -235,13 +235,10 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             choice = penalty.choose(fitting, self._layers(), *examples, random, done, given)
             done(f"{choice.C:.3g} chosen")
         self.C_, self.path_, self.temperature_ = choice.C, choice.path, choice.temperature
-        # Training until the loss no longer falls may begin anywhere: there it takes least time.
-        reached = None
-        if choice.layers is not None and fitting.schedule.rounds > 1:
+        if choice.layers is not None:
             self._keep(choice.layers)
-            reached = choice.reached
         validation = fitting.examples(X[stopping], node[stopping], weight[stopping]) if len(stopping) else None
-        self._train(fitting, fitting.examples(*examples), validation, reached)
+        self._train(fitting, fitting.examples(*examples), validation, choice.reached)
         self._momentum = None  # the schedule has ended
         self._fitted_point = self._choose_point(X, node, calibration, clusters)
         self.operating_point_ = self._fitted_point
@@ -438,13 +435,24 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _given_penalty(self) -> penalty.Choice:
         return penalty.Choice() if isinstance(self.C, str) else penalty.Choice(float(self.C))
 
-    def _fitting(self, label: Indices, dtype: Any, shared: SharedOutputs | None = None, **changed: Any) -> Fitting:
-        # Every piece of a stream is shuffled differently.
-        seed = self._seed + len(self.loss_curve_)
-        usual = Schedule.usual(label, seed=seed, hidden=len(self.hidden) > 0, sparse=self._scaling.mean is None)
+    def _fitting(
+        self,
+        label: Indices,
+        dtype: Any,
+        shared: SharedOutputs | None = None,
+        *,
+        batch_size: int | None = None,
+        **changed: Any,
+    ) -> Fitting:
+        usual = Schedule.usual(
+            label,
+            seed=self._seed + len(self.loss_curve_),  # every piece of a stream is shuffled differently
+            batch_size=batch_size or self.batch_size,
+            hidden=len(self.hidden) > 0,
+            sparse=self._scaling.mean is None,
+        )
         own: dict[str, Any] = {
             "epochs": self.epochs,
-            "batch_size": self.batch_size or usual.batch_size,
             "learning_rate": self.learning_rate or usual.learning_rate,
             "rounds": 1 if self.early_stopping else usual.rounds,
         }

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +83,7 @@ class Choice:
     path: PenaltyPath = field(default_factory=lambda: {"C": [], "AP": [], "leaf": []})
     temperature: float = 1.0
     layers: list[Layer] | None = None
-    """Weights that were learnt from most of the examples."""
+    """Weights that were learnt from most of the examples, if training, in rounds, may go on from them."""
     reached: float | None = None
     """The objective that these weights have there."""
 
@@ -151,8 +151,11 @@ def choose(
         lambda scaled: method.link(hierarchy, scaled, scale="log"),
         judge="nodes" if method.scale == "logit" else "label",
     )
-    reached = fitting.objective(trained[C][0], learnt[0], strength(C, 0))
-    return Choice(C, path, fitted.value, trained[C][0].layers(), reached)
+    choice = Choice(C, path, fitted.value)
+    if fitting.schedule.rounds == 1:
+        return choice
+    first = trained[C][0]
+    return replace(choice, layers=first.layers(), reached=fitting.objective(first, learnt[0], strength(C, 0)))
 
 
 def relax(attempt: Callable[[float], Trial]) -> float:

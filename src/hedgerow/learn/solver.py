@@ -168,7 +168,7 @@ class Network(nn.Module):
             self.register_buffer("kept", torch.from_numpy(shared.kept))
             self.register_buffer("place", torch.from_numpy(shared.place))
         layers.append((weight, bias))
-        self.register_buffer("sums", None if sums is None else _to_torch(sums.astype(dtype)))
+        self.register_buffer("sums", None if sums is None else _to_torch(sums.astype(dtype)), persistent=False)
         # Selecting columns gives a column-major array, which would make every step several times slower.
         self.weights = nn.ParameterList(torch.from_numpy(w.astype(dtype, order="C")) for w, _ in layers)
         self.biases = nn.ParameterList(torch.from_numpy(b.astype(dtype)) for _, b in layers)
@@ -274,14 +274,23 @@ class Schedule:
     seed: int = 0
 
     @classmethod
-    def usual(cls, label: Indices, *, seed: int, hidden: bool = False, sparse: bool = False) -> Schedule:
+    def usual(
+        cls,
+        label: Indices,
+        *,
+        seed: int,
+        batch_size: int | None = None,
+        hidden: bool = False,
+        sparse: bool = False,
+    ) -> Schedule:
         """Return what suits these examples: smaller data have smaller batches, and these smaller steps.
 
         So have hidden layers, and sparse features, since most of these are 0 in most batches. The smallest data
         are one batch, in which a weight acts exactly like repetition.
         """
         least, most = _BATCHES
-        size = most if len(label) <= most else min(max(len(label) // STEPS, least), most)
+        usual = most if len(label) <= most else min(max(len(label) // STEPS, least), most)
+        size = batch_size or usual
         rate = (_SPARSE_RATE if sparse else _HIDDEN_RATE if hidden else _RATE) * math.sqrt(size / most)
         steps = max(STEPS, _VIEWS * len(np.unique(label)) // size)
         return cls(EPOCHS, size, rate, rounds=1 if hidden else ROUNDS, least_steps=steps, seed=seed)
@@ -504,7 +513,7 @@ class Fitting:
 
     def objective(self, network: Network, examples: TrainingSet, penalty: float) -> float:
         """Return what a network should make small: mean loss and penalty."""
-        with self._solver(network, penalty) as solver:
+        with _workers(1), self._solver(network, penalty) as solver:
             return solver.objective(examples)
 
     @contextmanager

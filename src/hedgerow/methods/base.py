@@ -126,7 +126,7 @@ class Method(nn.Module, ABC):
     def summed(self) -> tuple[Method, sparse.csr_matrix] | None:
         """Return a method, and a matrix [its width, width] of sums of θ from which its loss is that of this one.
 
-        A solver may then sum weights, once a step, instead of the scores of every example. Few methods have it.
+        A solver may then sum weights instead of the scores of every example. Few methods have it.
         """
         return None
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy
 
 
-_DEEP = 64  # sums of as many scores, on average, take longer than the path scores of a batch
+_DEEP = 64  # leaves below an output, on average: from here on, path scores of a batch take less time
 
 
 @final
@@ -55,8 +55,7 @@ class PSSoftmax(Method):
     def summed(self) -> tuple[FlatSoftmax, sparse.csr_matrix] | None:
         """Return the flat softmax, and for each leaf the scores on its path; None if the paths are very long."""
         h = self.hierarchy
-        changed = type(self)._loss is not PSSoftmax._loss  # by a subclass
-        if changed or h.leaf_count[1:].sum() > _DEEP * self.width:
+        if h.leaf_count[1:].sum() > _DEEP * self.width:
             return None
         start = np.cumsum(h.leaf_count) - len(h.leaves)  # every node but the root covers a range of leaves
         leaf = np.arange(start[-1]) - np.repeat(start[:-1] - h.leaves_before[1:-1], h.leaf_count[1:])
