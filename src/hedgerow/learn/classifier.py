@@ -93,6 +93,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         square root of their size.
     early_stopping
         Whether to hold out examples, stop when their loss has not fallen for 5 epochs, and keep the best weights.
+        For large `epochs`.
     validation_fraction
         The share to hold out for `early_stopping`.
     device
