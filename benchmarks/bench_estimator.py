@@ -125,7 +125,7 @@ def unseen(folder: Path, found: dict[str, bool], full: bool) -> None:
     print("| data | method | leaf | AP | R@95C | unseen: AP | R@95C | all: AP | R@95C |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name, task in tasks(folder, found, full).items():
-        if name not in ("clinc150", "1,000 leaves", "omniglot, PCA"):
+        if name not in ("clinc150", "1,000 leaves", "glyphs, PCA", "omniglot, PCA"):
             continue
         h, train, test, others = withheld(*task)
         both = np.concatenate([test[0], others[0]]), np.concatenate([test[1], others[1]])
