@@ -29,7 +29,8 @@ from hedgerow import methods, metrics
 from hedgerow.errors import HedgerowError, ParameterError, TreeError, UnknownNameError
 from hedgerow.learn import solver
 from hedgerow.learn.classifier import HedgedClassifier
-from hedgerow.learn.solver import Network, Schedule, SharedOutputs
+from hedgerow.learn.network import Network, SharedOutputs
+from hedgerow.learn.solver import Schedule
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 
 from hedgerow import Hierarchy, methods
-from hedgerow.learn.solver import Network, SharedOutputs
+from hedgerow.learn.network import Network, SharedOutputs
 from tests.methods.cases import CASES, TREES, every_label, ident, scores
 from tests.strategies import QUICK, trees
 

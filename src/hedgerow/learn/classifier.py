@@ -26,8 +26,9 @@ from hedgerow.choose import OperatingPoint, SelectionSpec, select
 from hedgerow.errors import ParameterError
 from hedgerow.export import Layer, Model, classifier_onnx, save_onnx
 from hedgerow.learn import penalty, targets
+from hedgerow.learn.network import Network, SharedOutputs
 from hedgerow.learn.scaling import Scaling
-from hedgerow.learn.solver import Fitting, Network, Schedule, SharedOutputs, TrainingSet
+from hedgerow.learn.solver import EPOCHS, Fitting, Schedule, TrainingSet
 from hedgerow.likelihood import Scale, check_scale
 from hedgerow.measure import metrics
 from hedgerow.methods import Method
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_SMALL = 512
 _STREAM_BATCH = 64  # smaller steps for data that arrives in pieces, since each piece is seen once
 _OWN_POINT = object()
 
@@ -161,7 +161,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         target: tuple[Any, Any] | None = None,
         guarantee: str = "conformal",
         calibration_fraction: float = 0.2,
-        epochs: int = 5,
+        epochs: int = EPOCHS,
         batch_size: int | None = None,
         learning_rate: float | None = None,
         early_stopping: bool = False,
@@ -228,9 +228,11 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         examples = _some(X, rows), node[rows], weight[rows]
         self._start(*examples, random)
         self._seen = self._seen + np.bincount(node[rows], weight[rows], minlength=len(self._seen))
-        # Small data are cheap in double precision, in which a weight acts exactly like repetition.
-        dtype = np.float64 if len(rows) <= _SMALL else np.float32
-        fitting = self._fitting(node[rows], dtype, SharedOutputs.of(self.method_, node[rows]))
+        schedule = self._schedule(node[rows], self.batch_size)
+        # Data that fit in one batch are cheap in double precision, in which a weight acts exactly like repetition.
+        dtype = np.float64 if len(rows) <= schedule.batch_size else np.float32
+        shared = SharedOutputs.of(self.method_, node[rows])
+        fitting = Fitting(self.method_, self._scaling, schedule, self.device, dtype, shared)
         given = None if self.C == "auto" else float(self.C)
         with _progress("choosing C", penalty.LONGEST, self.verbose) as done:
             choice = penalty.choose(fitting, self._layers(), *examples, random, done, given)
@@ -283,10 +285,9 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if first or self.C != "auto":
             choice = self._given_penalty()
             self.C_, self.path_ = choice.C, choice.path
-        size = min(self.batch_size or _STREAM_BATCH, _STREAM_BATCH)
-        fitting = self._fitting(
-            node[rows], np.float32, epochs=1, rounds=1, batch_size=size, anneal=False, least_steps=1
-        )
+        schedule = self._schedule(node[rows], min(self.batch_size or _STREAM_BATCH, _STREAM_BATCH))
+        schedule = replace(schedule, epochs=1, rounds=1, anneal=False, least_steps=1)
+        fitting = Fitting(self.method_, self._scaling, schedule, self.device)
         self._train(fitting, fitting.examples(*examples))
         return self
 
@@ -436,28 +437,17 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _given_penalty(self) -> penalty.Choice:
         return penalty.Choice() if isinstance(self.C, str) else penalty.Choice(float(self.C))
 
-    def _fitting(
-        self,
-        label: Indices,
-        dtype: Any,
-        shared: SharedOutputs | None = None,
-        *,
-        batch_size: int | None = None,
-        **changed: Any,
-    ) -> Fitting:
+    def _schedule(self, label: Indices, batch_size: int | None) -> Schedule:
         usual = Schedule.usual(
             label,
             seed=self._seed + len(self.loss_curve_),  # every piece of a stream is shuffled differently
-            batch_size=batch_size or self.batch_size,
+            batch_size=batch_size,
             hidden=len(self.hidden) > 0,
             sparse=self._scaling.mean is None,
         )
-        own: dict[str, Any] = {
-            "epochs": self.epochs,
-            "learning_rate": self.learning_rate or usual.learning_rate,
-            "rounds": 1 if self.early_stopping else usual.rounds,
-        }
-        return Fitting(self.method_, self._scaling, replace(usual, **own | changed), self.device, dtype, shared)
+        rate = self.learning_rate or usual.learning_rate
+        rounds = 1 if self.early_stopping else usual.rounds
+        return replace(usual, epochs=self.epochs, learning_rate=rate, rounds=rounds)
 
     def _train(
         self,

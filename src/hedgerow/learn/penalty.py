@@ -18,8 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from hedgerow import infer
-from hedgerow.export import Layer
-from hedgerow.learn.solver import Fitting, Network, scores
+from hedgerow.learn.solver import Fitting, scores
 from hedgerow.likelihood import fit_temperature
 from hedgerow.measure import CurveBuilder, metrics
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.export import Layer
+    from hedgerow.learn.network import Network
     from hedgerow.tree import Indices
 
 PenaltyPath = dict[str, list[float]]
@@ -42,7 +42,7 @@ LONGEST = 8
 """The largest number of values to try."""
 _HASTE = 0.6  # epochs of a trial, as a share of those of a fit
 _SHARE, _FOLDS = 0.2, 3  # share held out in a fold, and the largest number of folds
-_FEWEST, _ENOUGH, _MOST = 20, 500, 3_000  # held-out examples: in all folds; enough; at most, in one fold
+_FEWEST, _ENOUGH, _MOST = 20, 500, 3_000  # held-out examples: at least, in all folds; enough; at most, in one
 _JUDGED = 500  # held-out examples that choose the temperature, at most
 _BLOCK = 512  # held-out examples at a time
 

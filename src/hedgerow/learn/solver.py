@@ -7,32 +7,30 @@ squared norm is 1.
 from __future__ import annotations
 
 import math
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy import sparse
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
 from hedgerow.arrays import available_cores
 from hedgerow.errors import HedgerowError
 from hedgerow.export import Layer, layer_scores
 from hedgerow.learn.momentum import State, move
+from hedgerow.learn.network import Network, SharedOutputs, quiet_about_sparsity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from hedgerow.learn.scaling import Scaling
     from hedgerow.methods import Method
-    from hedgerow.tree import Hierarchy, Indices
+    from hedgerow.tree import Indices
 
     Work = Callable[[Tensor], list[Tensor]]
     Map = Callable[[Work, Tensor], list[list[Tensor]]]
@@ -43,8 +41,9 @@ STEPS = 60
 _VIEWS = 16  # an epoch shows an example of each label this many times or more, on average
 _BATCHES = 128, 512  # the smallest and the largest batch, unless a size is given
 _RATE, _HIDDEN_RATE, _SPARSE_RATE = 0.3, 0.1, 0.03  # size of the first steps in the largest batches
-_WARM_RATE = 0.5  # for weights that are nearly right, as a share of the usual rate: large steps would undo them
+_WARM_PACE = 0.5  # of steps from weights that are nearly right: larger ones would undo them
 EPOCHS = 5
+"""Of a round."""
 ROUNDS = 4
 """How many rounds there may be until the loss no longer falls."""
 PATIENCE = 5
@@ -52,70 +51,6 @@ PATIENCE = 5
 _TWO_PARTS, _FOUR_PARTS = 1 << 25, 1 << 28  # multiplications per step from which two or four threads pay off
 _CONVERGED = 0.01  # the largest improvement in the last round, as a share of the loss before any training
 _BLOCK = 1 << 14  # rows scaled at a time, since that needs a temporary copy
-_TRIED_LABELS = 256  # at least
-_MOST_TRIED, _ENTRIES = 1 << 26, 1 << 20  # labels times outputs: in all, and at a time
-
-
-@dataclass(frozen=True)
-class SharedOutputs:
-    """Outputs that share a column of weights because no label distinguishes them.
-
-    Their weights start equal and would stay equal, so one column serves all. Otherwise rounding errors would grow
-    until one of them, by chance, had all the likelihood.
-    """
-
-    kept: Indices
-    """The output that represents each column."""
-    place: Indices
-    """The column of each output."""
-
-    @staticmethod
-    def of(method: Method, label: Indices) -> SharedOutputs | None:
-        """Find the columns for these labels; None if nothing can be shared."""
-        label = np.unique(label)
-        wide = len(label) * method.width <= _MOST_TRIED  # any label may distinguish nodes of different depth
-        keys = [_siblings_without_examples(method.hierarchy, label)]
-        if wide:
-            keys.insert(0, _undecided(method.hierarchy, label))
-        for key in keys:
-            _, kept, place = np.unique(key[method.outputs], return_index=True, return_inverse=True)
-            shared = SharedOutputs(kept, place)
-            tried = torch.from_numpy(label if wide else label[:_TRIED_LABELS])
-            if len(kept) < len(place) and shared._hold(method, tried):
-                return shared
-        return None
-
-    def _hold(self, method: Method, label: Tensor) -> bool:
-        """Return whether the loss, which need not be one of ours, treats these outputs alike."""
-        label = label.repeat(-(-_TRIED_LABELS // len(label)))  # some losses are random
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
-            parts = label.tensor_split(-(-len(label) * method.width // _ENTRIES))
-            return all(self._alike(method, part) for part in parts)
-
-    def _alike(self, method: Method, label: Tensor) -> bool:
-        theta = torch.randn(len(label), len(self.kept))[:, self.place].requires_grad_()
-        (slope,) = torch.autograd.grad(method.loss(theta, label).sum(), theta)
-        return torch.allclose(slope, slope[:, self.kept][:, self.place], rtol=1e-4, atol=1e-7)
-
-
-def _undecided(hierarchy: Hierarchy, label: Indices) -> Indices:
-    """Return a number per node, equal if no label distinguishes them: below a node, in subtrees without labels."""
-    before = np.append(0, np.cumsum(np.isin(np.arange(len(hierarchy)), label)))
-    inside, below = before[hierarchy.end] - before[:-1], before[hierarchy.end] - before[1:]
-    bare = inside == 0
-    tops = np.flatnonzero(bare & ~bare[hierarchy.parent])
-    anchor = np.arange(len(hierarchy))
-    anchor[bare] = hierarchy.parent[tops[np.searchsorted(tops, np.flatnonzero(bare), side="right") - 1]]
-    # A labelled node is like its descendants if none of them is labelled.
-    return np.where(bare | (below == 0), -1 - anchor, anchor)
-
-
-def _siblings_without_examples(hierarchy: Hierarchy, label: Indices) -> Indices:
-    """Return a number for each node, equal for sibling leaves without examples."""
-    bare = hierarchy.is_leaf.copy()
-    bare[label] = False
-    return np.where(bare, -1 - hierarchy.parent, np.arange(len(hierarchy)))
 
 
 @dataclass(frozen=True)
@@ -143,116 +78,6 @@ class TrainingSet:
         return features.to(self.label.device), self.label[rows], self.weight[rows]
 
 
-class Network(nn.Module):
-    """Linear layers with ReLU between them; takes sparse features as well.
-
-    It has one score per output, per group of outputs that share their weights, or per sum of outputs.
-    """
-
-    kept: Tensor
-    place: Tensor
-    sums: Tensor | None
-
-    def __init__(
-        self,
-        layers: Sequence[Layer],
-        dtype: Any,
-        shared: SharedOutputs | None = None,
-        sums: sparse.csr_matrix | None = None,
-    ) -> None:
-        super().__init__()
-        *layers, (weight, bias) = layers
-        self.shared = shared is not None
-        if shared is not None:
-            weight, bias = weight[:, shared.kept], bias[shared.kept]
-            self.register_buffer("kept", torch.from_numpy(shared.kept))
-            self.register_buffer("place", torch.from_numpy(shared.place))
-        layers.append((weight, bias))
-        self.register_buffer("sums", None if sums is None else _to_torch(sums.astype(dtype)), persistent=False)
-        # Selecting columns gives a column-major array, which would make every step several times slower.
-        self.weights = nn.ParameterList(torch.from_numpy(w.astype(dtype, order="C")) for w, _ in layers)
-        self.biases = nn.ParameterList(torch.from_numpy(b.astype(dtype)) for _, b in layers)
-
-    @staticmethod
-    def start(widths: Sequence[int], random: np.random.RandomState) -> list[Layer]:
-        """Draw the initial weights: zero for the scores, He's for hidden layers."""
-        *hidden, scores = pairwise(widths)
-        layers = [(random.normal(0, math.sqrt(2 / a), (a, b)), np.zeros(b)) for a, b in hidden]
-        return [*layers, (np.zeros(scores), np.zeros(scores[1]))]
-
-    def forward(self, x: Tensor | sparse.csr_matrix) -> Tensor:
-        """Return θ: the score of each output, or sums of them."""
-        (first, bias), *others = self._summed()
-        product = x @ first if isinstance(x, Tensor) else _SparseProduct.apply(first, x)  # type: ignore[no-untyped-call]
-        scores: Tensor = product + bias
-        for weight, bias in others:
-            scores = functional.relu(scores) @ weight + bias
-        return _Copies.apply(scores, self.kept, self.place) if self.shared else scores  # type: ignore[no-untyped-call]
-
-    def _summed(self) -> list[tuple[Tensor, Tensor]]:
-        *layers, (weight, bias) = zip(self.weights, self.biases, strict=True)
-        if self.sums is not None:
-            weight, bias = _Sums.apply(weight, self.sums), _Sums.apply(bias[None], self.sums)[0]  # type: ignore[no-untyped-call]
-        return [*layers, (weight, bias)]
-
-    def layers(self) -> list[Layer]:
-        """Return the weights as arrays, with a column for each output."""
-        *layers, (weight, bias) = [(_array(w), _array(b)) for w, b in zip(self.weights, self.biases, strict=True)]
-        if self.shared:
-            place = self.place.cpu().numpy()
-            weight, bias = weight[:, place], bias[place]
-        return [*layers, (weight, bias)]
-
-
-class _SparseProduct(torch.autograd.Function):
-    """Sparse features times weights, by SciPy: its gradient is ten times as fast as torch's."""
-
-    @staticmethod
-    def forward(ctx: Any, weight: Tensor, x: sparse.csr_matrix) -> Tensor:
-        ctx.x = x
-        return torch.from_numpy(x @ weight.numpy())
-
-    @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None]:
-        return torch.from_numpy(ctx.x.T @ slope.numpy()), None
-
-
-class _Copies(torch.autograd.Function):
-    """Scores that outputs share; each follows the gradient of the output that represents it."""
-
-    @staticmethod
-    def forward(ctx: Any, scores: Tensor, kept: Tensor, place: Tensor) -> Tensor:
-        ctx.kept = kept
-        return scores[:, place]
-
-    @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None, None]:
-        return slope[:, ctx.kept], None, None
-
-
-class _Sums(torch.autograd.Function):
-    """Sums of columns, as a sparse matrix [sums, columns] says; torch's own gradient is several times slower."""
-
-    @staticmethod
-    def forward(ctx: Any, weight: Tensor, sums: Tensor) -> Tensor:
-        ctx.sums = sums
-        return (sums @ weight.T).T
-
-    @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None]:
-        return slope @ ctx.sums, None
-
-
-def _to_torch(matrix: sparse.csr_matrix) -> Tensor:
-    index = torch.from_numpy(matrix.indptr).long(), torch.from_numpy(matrix.indices).long()
-    with _quiet_about_sparsity():
-        return torch.sparse_csr_tensor(*index, torch.from_numpy(matrix.data), matrix.shape, check_invariants=False)
-
-
-def _array(tensor: Tensor) -> Floats:
-    return tensor.detach().cpu().numpy().astype(np.float64)
-
-
 @dataclass(frozen=True)
 class Schedule:
     """How long, and in which steps, to train."""
@@ -268,8 +93,6 @@ class Schedule:
     """Whether steps fall to 0, along a cosine."""
     rounds: int = 1
     """How many rounds, in each of which steps fall, there may be: until the loss no longer does."""
-    warm: bool = False
-    """Whether the weights are nearly right from the start, so that steps begin smaller."""
     least_steps: int = STEPS
     seed: int = 0
 
@@ -283,17 +106,18 @@ class Schedule:
         hidden: bool = False,
         sparse: bool = False,
     ) -> Schedule:
-        """Return what suits these examples: smaller data have smaller batches, and these smaller steps.
+        """Return what suits these examples.
 
-        So have hidden layers, and sparse features, since most of these are 0 in most batches. The smallest data
-        are one batch, in which a weight acts exactly like repetition.
+        Smaller data get smaller batches, but for the smallest: these are one batch, in which a weight acts exactly
+        like repetition. Steps are smaller in smaller batches, with hidden layers, and for sparse features, since
+        most of these are 0 in most batches.
         """
         least, most = _BATCHES
-        usual = most if len(label) <= most else min(max(len(label) // STEPS, least), most)
-        size = batch_size or usual
-        rate = (_SPARSE_RATE if sparse else _HIDDEN_RATE if hidden else _RATE) * math.sqrt(size / most)
-        steps = max(STEPS, _VIEWS * len(np.unique(label)) // size)
-        return cls(EPOCHS, size, rate, rounds=1 if hidden else ROUNDS, least_steps=steps, seed=seed)
+        if batch_size is None:
+            batch_size = most if len(label) <= most else min(max(len(label) // STEPS, least), most)
+        rate = (_SPARSE_RATE if sparse else _HIDDEN_RATE if hidden else _RATE) * math.sqrt(batch_size / most)
+        steps = max(STEPS, _VIEWS * len(np.unique(label)) // batch_size)
+        return cls(EPOCHS, batch_size, rate, rounds=1 if hidden else ROUNDS, least_steps=steps, seed=seed)
 
 
 class Solver:
@@ -310,6 +134,7 @@ class Solver:
         self.method = method
         self.schedule = schedule
         self.parameters = list(network.parameters())
+        self._pace = 1.0
         self._momentum: list[State] = [{} for _ in self.parameters]
         if state is not None:
             self._momentum = [_on(own, self.parameters[0].device) for own in state]
@@ -330,25 +155,20 @@ class Solver:
         If the weights come from similar examples, `reached` is the `objective` they had there.
         """
         device = examples.label.device
-        with (
-            _seeded(self.schedule.seed, device),
-            _workers(self._parts(examples)) as every,
-            _quiet_about_sparsity(),
-        ):
+        with _seeded(self.schedule.seed, device), _workers(self._parts(examples)) as every:
             if self.schedule.rounds == 1:
                 self._round(examples, held_out, done, every)
                 return
-            start = self._start(examples)
+            after = start = self._start(examples)
             if reached is not None:
-                self.schedule = replace(self.schedule, warm=True)
-            after = start if reached is None else reached
+                after, self._pace = reached, _WARM_PACE
             for _ in range(self.schedule.rounds):
                 before = after
                 self._round(examples, held_out, done, every)
                 after = self.objective(examples)
                 if before - after <= _CONVERGED * start:
                     return
-                self.schedule = replace(self.schedule, warm=True)
+                self._pace = _WARM_PACE
         self.falling = f"from {before:.3g} to {after:.3g}"
 
     def _round(
@@ -434,8 +254,7 @@ class Solver:
             for own, more in zip(sums, other, strict=True):
                 own.add_(more)
         loss, *gradients = sums
-        rate = self.schedule.learning_rate * (share if self.schedule.anneal else 1)
-        rate *= _WARM_RATE if self.schedule.warm else 1
+        rate = self.schedule.learning_rate * self._pace * (share if self.schedule.anneal else 1)
         for parameter, gradient, state in zip(self.parameters, gradients, self._momentum, strict=True):
             move(parameter, gradient, state, rate, self.schedule.penalty, outputs=1)
         return loss
@@ -523,7 +342,8 @@ class Fitting:
         method = self.method if network.sums is None or self._summed is None else self._summed[0]
         schedule = replace(self.schedule, penalty=penalty, **changed)
         try:
-            yield Solver(network, method.to(self.device), schedule, state)
+            with quiet_about_sparsity():
+                yield Solver(network, method.to(self.device), schedule, state)
         finally:
             method.to("cpu")
 
@@ -579,12 +399,3 @@ def _shared_out(pool: ThreadPoolExecutor, work: Work, parts: Sequence[Tensor], o
     own = len(parts) // (others + 1)
     rest = [pool.submit(work, part) for part in parts[own:]]
     return [*map(work, parts[:own]), *(future.result() for future in rest)]
-
-
-@contextmanager
-def _quiet_about_sparsity() -> Iterator[None]:
-    """Ignore warnings of torch: that sparse tensors are new, and, before 2.13, that their checks are off."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state", UserWarning)
-        warnings.filterwarnings("ignore", "Sparse invariant checks are implicitly disabled", UserWarning)
-        yield

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hedgerow.infer import Candidates
     from hedgerow.tree import Indices
 
-_BYTES_OF_EVENT = 64  # so that 32,768 events are sorted, or their keys made, at once, in the cache
+_BYTES_OF_EVENT = 64  # so that a block has 32,768 events, which stay in the cache
 
 
 @final

@@ -24,8 +24,9 @@ from hedgerow.errors import HedgerowError, ParameterError, counted
 from hedgerow.files import reading
 from hedgerow.infer import RULES
 from hedgerow.learn import data, models, penalty
+from hedgerow.learn.network import Network, SharedOutputs
 from hedgerow.learn.scaling import Scaling
-from hedgerow.learn.solver import Fitting, Network, Schedule, SharedOutputs
+from hedgerow.learn.solver import Fitting, Schedule
 from hedgerow.learn.training.batches import SplitBatches
 from hedgerow.learn.training.console import EpochReport, ShareReport, choosing_penalty, print_tree
 from hedgerow.learn.training.module import Classifier, TrainingModule
