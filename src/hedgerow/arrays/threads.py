@@ -65,11 +65,15 @@ def map_on_threads(work: Callable[[S], T], items: Sequence[S], most: int = sys.m
 
     # Threads run in copies of this context, which contains settings such as `numpy.errstate`.
     threads = [Thread(target=copy_context().run, args=(take_blocks,)) for _ in range(workers - 1)]
-    for thread in threads:
-        thread.start()
-    take_blocks()
-    for thread in threads:
-        thread.join()
+    try:
+        for thread in threads:
+            thread.start()
+        take_blocks()
+    finally:
+        deque(todo, maxlen=0)  # Ctrl-C between two blocks leaves some
+        for thread in threads:
+            if thread.is_alive():
+                thread.join()
     if failures:
         raise failures[min(failures)]
     return [results[i] for i in range(len(items))]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 import msgspec
 import numpy as np
 
-from hedgerow.arrays import available_cores
+from hedgerow.arrays import map_on_threads
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.measure.clusters import Clusters, check_filled
 from hedgerow.measure.curve import OperatingCurve
@@ -255,10 +255,7 @@ def _replicates(
         progress()
         return figures
 
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(available_cores()) as pool:
-        return np.array(list(pool.map(replicate, range(replicates))))
+    return np.array(map_on_threads(replicate, range(replicates)))
 
 
 def _percentiles(drawn: NDArray[np.float64], units: Clusters, level: float) -> tuple[list[float], list[float]]:
