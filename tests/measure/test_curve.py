@@ -22,6 +22,9 @@ from tests.backends import BACKENDS, Backend, make
 from tests.curve_strategies import Problem, in_parts, merged, problems, raw
 from tests.strategies import QUICK
 
+# Random labels may look like class numbers.
+pytestmark = pytest.mark.filterwarnings("ignore:The labels are integers:UserWarning")
+
 PETS = Hierarchy.from_edges([("root", "pet"), ("root", "wolf"), ("pet", "cat"), ("pet", "dog")])
 PETS_Q = [[1, 0.75, 0.5, 0.25, 0.25], [1, 0.25, 0.25, 0.0, 0.75], [1, 0.5, 0.25, 0.25, 0.5]]
 

@@ -19,6 +19,9 @@ from tests import oracle_curve
 from tests.curve_strategies import Problem, problems
 from tests.strategies import QUICK
 
+# Random labels may look like class numbers.
+pytestmark = pytest.mark.filterwarnings("ignore:The labels are integers:UserWarning")
+
 LEVELS = (0.0, 0.25, 0.5, 2 / 3, 0.9, 0.95, 0.999, 1.0)
 Points = tuple[list[float], list[float]]
 
