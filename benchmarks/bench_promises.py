@@ -19,8 +19,10 @@ from tests.choose.populations import Draws, population
 
 from benchmarks.changing_world import by_events, monitored, other_data
 from hedgerow.choose import FAMILIES
-from hedgerow.choose.guarantees import Promise, exactly
-from hedgerow.choose.steps import Losses, Steps
+from hedgerow.choose.exact import exactly
+from hedgerow.choose.guarantees import Bound
+from hedgerow.choose.steps import Steps
+from hedgerow.choose.thresholds import losses_of
 from hedgerow.measure import Clusters, Measures, metrics
 
 if TYPE_CHECKING:
@@ -55,28 +57,26 @@ class Truth:
     """What thresholds give in the whole population, or in a random cluster."""
 
     def __init__(self, people: Population, world: Draws, by_cluster: bool) -> None:
-        spec, events = world.order, world.pool.events
+        request, events = world.request, world.pool.events
         self.grid = FAMILIES["threshold"].grid("probability")
         scores = np.unique(np.append(events.score, self.grid))[::-1]
         cluster = Clusters.of(people.clusters if by_cluster else None, len(people.labels))
         moves = events.moves.astype(np.int64)
-        comparison = Measures.of(people.hierarchy, [metrics.correct, metrics.recall], spec.settings)
+        comparison = Measures.of(people.hierarchy, [metrics.correct, metrics.recall], request.settings)
         before, after = (comparison.values(moves[:, 0], moves[:, i]) for i in (1, 2))
         shares = list(zip(before, after, strict=True))
-        meant = (
-            [np.ones(len(moves))] * 2 if spec.among is None else [(moves[:, i] > 0).astype(float) for i in (1, 2)]
-        )
+        every = request.among is None
+        meant = [np.ones(len(moves)) if every else (moves[:, i] > 0).astype(float) for i in (1, 2)]
         place = np.searchsorted(-scores, -events.score, side="right")
         weight = 1 / cluster.size[events.example] / cluster.number
 
         def summed(before: Any, after: Any, start: float) -> Any:
             return start + np.cumsum(np.bincount(place, weight * (after - before), minlength=len(scores) + 1))[:-1]
 
-        every = spec.among is None
         right = summed(meant[0] * shares[0][0], meant[1] * shares[0][1], float(every))
         answered = summed(meant[0], meant[1], float(every))
         self.share = np.divide(right, answered, out=np.ones_like(right), where=answered > 1e-12)
-        self.gained = answered if spec.among else summed(*shares[1], 0.0)
+        self.gained = answered if request.among else summed(*shares[1], 0.0)
         self.scores = scores
 
     def at(self, tau: float) -> tuple[float, float]:
@@ -106,8 +106,7 @@ def simulate(case: Case, draws: int) -> Any:
     for i in range(draws):
         rows, clusters = world.sample(random, number, by_cluster)
         found[i] = truth.at(world.threshold(rows, clusters if used else None))
-    assert world.order.target is not None
-    level = float(world.order.target.level)
+    level = float(world.request.level)
     return found[:, 0], found[:, 1].mean(), truth.best(level), level
 
 
@@ -128,12 +127,10 @@ def by_inequalities(number: int, draws: int) -> float:
     """Return the mean recall with clusters if the inequalities of Hoeffding and Bentkus are used throughout."""
     people = population(size=5_000, cluster=20)
     world = Draws(people, target=("correct", LEVEL), delta=DELTA, **PAC)
-    truth, random, losses = (
-        Truth(people, world, True),
-        np.random.default_rng(0),
-        Losses.of(world.order, world.pool),
-    )
-    budget = Promise("pac", exactly(1) - exactly(LEVEL), exactly(DELTA), binary=False).budget(number)
+    truth, random = Truth(people, world, True), np.random.default_rng(0)
+    (promise,) = world.request.promises(people.hierarchy)
+    losses = losses_of(promise, world.request, world.pool)
+    budget = Bound("pac", exactly(1) - exactly(LEVEL), exactly(DELTA), binary=False).budget(number)
     gained = []
     for _ in range(draws):
         rows, clusters = world.sample(random, number, True)

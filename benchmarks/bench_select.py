@@ -17,9 +17,8 @@ import numpy as np
 from tests.choose.populations import population
 
 import hedgerow as hr
-from hedgerow.choose import choose, gather
+from hedgerow.choose import Request, choose, gather
 from hedgerow.choose.calibration import CalibrationSet
-from hedgerow.choose.spec import SelectionSpec
 
 LEVELS = (0.55, 0.8, 0.9, 0.95, 0.99)
 TIMED = ((("correct", 0.95), "conformal"), (("correct", 0.95), "pac"), (("recall", 0.3), "conformal"))
@@ -81,9 +80,7 @@ def time_beside_sorting(examples: int) -> None:
     """Compare the time of a choice with that of sorting the events."""
     part = population(leaves=243, size=10_000)
     h = part.hierarchy
-    order = SelectionSpec.of(h, target=("correct", 0.95))
-
-    pool = gather(order, part.q, h.names[part.labels])
+    pool = gather(Request.of(target=("correct", 0.95)), h, part.q, h.names[part.labels])
     times = examples // len(pool)
     events = type(pool.events).join([pool.events] * times)
     # No ties between copies, which would make sorting easier.
@@ -94,7 +91,7 @@ def time_beside_sorting(examples: int) -> None:
     sorting = best(lambda: np.argsort(events.score))
     print(f"{len(labels):,} examples, {len(events.score):,} events; sorting them {sorting:.2f} s")
     for target, guarantee in TIMED:
-        asked = SelectionSpec.of(h, target=target, guarantee=guarantee)
+        asked = Request.of(target=target, guarantee=guarantee)
         taken = best(lambda asked=asked: choose(asked, everyone))
         print(f"{target[0]}, {guarantee}: {taken:.2f} s, {taken / sorting:.2f} of sorting")
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import hedgerow as hr
+from hedgerow.choose import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,9 +79,8 @@ def imports() -> None:
 def big_point() -> tuple[hr.Hierarchy, hr.OperatingPoint]:
     lineages = [(f"o{i // 400}", f"f{i // 40}", f"g{i // 4}", f"s{i}") for i in range(LEAVES)]
     tree = hr.Hierarchy.from_lineages(lineages, ranks=["order", "family", "genus", "species"])
-    return tree, hr.OperatingPoint(
-        tree, {"correct": 0.9}, {}, "empirical", None, "threshold", "all", {"": 0.4}, "probability"
-    )
+    request = Request.of(target="correct=0.9", guarantee="empirical")
+    return tree, hr.OperatingPoint(tree, request, thresholds={"": 0.4}, scale="probability")
 
 
 def softmax(x: Any) -> Any:

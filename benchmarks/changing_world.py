@@ -12,7 +12,8 @@ from tests.choose.populations import population
 import hedgerow as hr
 from hedgerow.choose import FAMILIES
 from hedgerow.choose.evidence import Evidence, mean_bets, rank_bets
-from hedgerow.choose.guarantees import Promise, exactly
+from hedgerow.choose.exact import exactly
+from hedgerow.choose.guarantees import Bound
 from hedgerow.choose.tips import BINS, bins_of, ranks_of, tip_likelihoods
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import Likelihoods, from_leaves, pool
@@ -204,7 +205,7 @@ def monitored(draws: int, number: int = 1_000) -> None:
     h = people.hierarchy
     r = largest_wrong(h, Likelihoods.of(h, people.q), people.labels)
     random = np.random.default_rng(4)
-    budget = int(Promise("pac", exactly(ALPHA), exactly(0.05)).budget(number))
+    budget = int(Bound("pac", exactly(ALPHA), exactly(0.05)).budget(number))
     k = math.ceil((number + 1) * (1 - exactly(ALPHA)))
     for guarantee in ("conformal", "pac"):
         place = k - 1 if guarantee == "conformal" else number - budget - 1

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import hedgerow as hr
-from hedgerow.choose import gather
+from hedgerow.choose import Request, gather
 from hedgerow.choose.calibration import CalibrationSet
-from hedgerow.choose.spec import SelectionSpec
 from hedgerow.choose.thresholds import thresholds_of
 
 if TYPE_CHECKING:
@@ -79,9 +78,11 @@ class Draws:
     """Calibration sets drawn from a population, and the truth about the points chosen with them."""
 
     def __init__(self, people: Population, **asked: Any) -> None:
-        self.order = SelectionSpec.of(people.hierarchy, **asked)
+        self.request = Request.of(**asked, clusters="largest_cluster" in asked)
         self.people = people
-        self.pool: CalibrationSet = gather(self.order, people.q, people.hierarchy.names[people.labels])
+        self.pool: CalibrationSet = gather(
+            self.request, people.hierarchy, people.q, people.hierarchy.names[people.labels]
+        )
         self.by_cluster = np.split(
             np.argsort(people.clusters, kind="stable"), np.cumsum(np.bincount(people.clusters))[:-1]
         )
@@ -102,13 +103,18 @@ class Draws:
         part = CalibrationSet(
             self.pool.hierarchy, self.pool.labels[rows], self.pool.scale, events=events, clusters=names
         )
-        return thresholds_of(self.order, part).thresholds[""]
+        return thresholds_of(self.request, part).thresholds[""]
 
     def truth(self, tau: float) -> NDArray[np.float64]:
         """The value of the metric for every example of the population at a threshold."""
         answers = self.pool.events.answers_above(tau).astype(np.int64)
-        losses, parts = self.order.losses(self.pool.labels, answers)
-        return np.asarray(1 - losses / parts, dtype=np.float64)
+        return 1 - self.losses(self.pool.labels, answers)
+
+    def losses(self, labels: Any, answers: Any) -> NDArray[np.float64]:
+        """The loss of each answer."""
+        (promise,) = self.request.promises(self.people.hierarchy)
+        losses, parts = promise.loss.of(labels, answers)
+        return np.asarray(losses / parts, dtype=np.float64)
 
 
 __all__ = ["Draws", "Population", "population", "tree"]

@@ -14,8 +14,9 @@ from scipy import special, stats
 
 import hedgerow as hr
 from hedgerow.choose.betting import can_refute, refuted
-from hedgerow.choose.guarantees import Promise
-from hedgerow.choose.steps import Losses, Steps
+from hedgerow.choose.guarantees import Bound
+from hedgerow.choose.steps import Steps
+from hedgerow.choose.thresholds import losses_of
 from hedgerow.measure import Clusters
 from hedgerow.show.printed_point import meaning, promises
 from tests.choose.populations import Draws, population
@@ -52,7 +53,7 @@ def test_the_threshold_of_the_definition(case: Any, alpha: str, depth: int) -> N
         return
     asked: dict[str, Any] = {"target": ("correct", 1 - Fraction(alpha)), "delta": "0.5"}
     point = quiet(h, q, h.names[labels], among=depth or "answered", **asked)
-    assert point.guarantee == "pac"
+    assert point.request.guarantee == "pac"
     slow = slow_threshold(h, q, labels, Fraction(alpha), Fraction(1, 2), depth or 1)
     assert point.threshold == pytest.approx(slow, rel=1e-12, abs=0)
 
@@ -194,7 +195,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
 def test_the_bound_depends_on_numbers_alone() -> None:
     """Betting is used as soon as it can show anything, and needs hardly more clusters than the inequalities."""
     for alpha in ("0.01", "0.1", "0.3"):
-        least = Promise("pac", Fraction(alpha), Fraction(1, 10), False).needed
+        least = Bound("pac", Fraction(alpha), Fraction(1, 10), False).needed
         assert not can_refute(least - 1, Fraction(alpha), Fraction(1, 10))
         assert can_refute(math.ceil(1.05 * least) + 1, Fraction(alpha), Fraction(1, 10))
 
@@ -216,7 +217,7 @@ def test_clusters_that_happen_to_be_single_are_clusters() -> None:
 @pytest.mark.parametrize("clusters", [False, True])
 @pytest.mark.parametrize("alpha", ["0.05", "0.5"])
 def test_too_few_are_those_below_the_number_that_is_named(alpha: str, clusters: bool) -> None:
-    least = Promise("pac", Fraction(alpha), Fraction(1, 80), not clusters).needed
+    least = Bound("pac", Fraction(alpha), Fraction(1, 80), not clusters).needed
     h = hr.Hierarchy.from_edges([("root", "cat"), ("root", "dog")])
     for number in (least - 1, least):
         options = {"clusters": np.arange(number)} if clusters else {}
@@ -229,8 +230,9 @@ def test_too_few_are_those_below_the_number_that_is_named(alpha: str, clusters: 
 def test_betting_finds_more_than_the_inequalities(number: int) -> None:
     people = population(size=5_000, cluster=20)
     draws = Draws(people, target=("correct", 0.9), delta=0.1, guarantee="pac")
-    losses = Losses.of(draws.order, draws.pool)
-    budget = Promise("pac", Fraction(1, 10), Fraction(1, 10), binary=False).budget(number)
+    (promise,) = draws.request.promises(people.hierarchy)
+    losses = losses_of(promise, draws.request, draws.pool)
+    budget = Bound("pac", Fraction(1, 10), Fraction(1, 10), binary=False).budget(number)
     random, pairs = np.random.default_rng(1), []
     for _ in range(60):
         rows, member = draws.sample(random, number, True)

@@ -124,6 +124,26 @@ def test_the_loss_that_is_tested() -> None:
     assert 0.1 < hr.Monitor(loss).promise[0].level < 0.2  # by inequalities
 
 
+def test_a_metric_with_bounds_is_watched(tmp_path: Path) -> None:
+    """Also by a point from a file; one of which nobody knows the metric says so."""
+    asked: dict[str, Any] = {"target": ("edge_distance", 3.0), "bounds": (0, 6), "guarantee": "pac"}
+    point = quiet(TREE, PEOPLE.q[:1000], NAMES[:1000], **asked)
+    point.save(tmp_path / "p.json")
+    distance = hr.metrics.edge_distance(TREE, PEOPLE.labels[1000:1400], point.predict(PEOPLE.q[1000:1400]))
+    for each in (point, hr.OperatingPoint.load(tmp_path / "p.json")):
+        monitor = hr.Monitor(each)
+        monitor.update(PEOPLE.q[1000:1400], NAMES[1000:1400])
+        (test,) = monitor.promise
+        assert (test.level, test.units) == (0.5, 400)
+        assert test.loss == pytest.approx(distance.sum() / 6)
+        assert not monitor.alarm
+    steps = hr.metrics.Metric("steps", False, lambda c: 1.0 * (c.label != c.prediction))
+    quiet(TREE, PEOPLE.q, NAMES, target=(steps, 0.9), bounds=(0, 1)).save(tmp_path / "p.json")
+    unknown = hr.Monitor(hr.OperatingPoint.load(tmp_path / "p.json"))
+    with pytest.raises(hr.HedgerowError, match="The metric 'steps' is not known here"):
+        unknown.update(PEOPLE.q[:10], NAMES[:10])
+
+
 def wealth(values: list[float], alpha: float) -> float:
     return max(1.0, *slow_wealth(np.exp(mean_bets(np.array(values), alpha))))
 
@@ -189,7 +209,7 @@ def test_whole_clusters(largest: int | None) -> None:
     assert repr(monitor) == before
 
 
-def test_ranks_groups_and_pools() -> None:
+def test_ranks_and_merged_groups() -> None:
     point = quiet(TREE, PEOPLE.q[:1000], NAMES[:1000], per_rank={"1": 0.95, "2": 0.8}, guarantee="pac")
     labels = NEW[1][:500].copy()
     labels[::4] = TREE.names[TREE.leaves[5]]
@@ -207,7 +227,7 @@ def test_ranks_groups_and_pools() -> None:
         assert test.evidence == pytest.approx(wealth([w - alpha for w in wrong], alpha) / 2)
     groups = np.array(["a", "b", "c"] * 400, dtype=object)[:1000]
     groups[:5] = "tiny"
-    few = quiet(TREE, PEOPLE.q[:1000], NAMES[:1000], target=("correct", 0.9), groups=groups, pool_small=True)
+    few = quiet(TREE, PEOPLE.q[:1000], NAMES[:1000], target=("correct", 0.9), groups=groups, merge_small=True)
     monitor = hr.Monitor(few)
     here = np.array(["a", "tiny", "new", "c"] * 50)
     monitor.update(NEW[0][:200], NEW[1][:200], groups=here)

@@ -70,7 +70,8 @@ def test_everything_is_in_the_file(tmp_path: Path) -> None:
     assert content["tree"]["parents"] == TREE.parent.tolist()
     assert content["tree"]["fingerprint"] == TREE.fingerprint
     assert (content["rule"], content["scale"], content["temperature"]) == ("threshold", "probability", 1.0)
-    assert (content["target"], content["guarantee"], content["delta"]) == ({"correct": 0.9}, "pac", 0.05)
+    asked = content["request"]
+    assert (asked["target"], asked["guarantee"], asked["delta"]) == (["correct", 0.9], "pac", 0.05)
     assert (content["examples"], content["clusters"]) == (300, 100)
     assert content["version"]
     assert content["created"].startswith("20")
@@ -89,7 +90,7 @@ def edited(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
     ("change", "message"),
     [
         (lambda c: c["thresholds"].update(level1=0.1), "was changed after it was written"),
-        (lambda c: c["target"].update(level1=0.99), "was changed after it was written"),
+        (lambda c: c["request"]["per_rank"].update(level1=0.99), "was changed after it was written"),
         (lambda c: c["notes"].append("x"), "was changed after it was written"),
         (lambda c: c["tree"]["names"].__setitem__(1, "other"), "was changed after it was written"),
         (lambda c: c.update(digest="0"), "was changed after it was written"),
@@ -133,24 +134,31 @@ def forged(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
         (lambda c: c.update(thresholds={"level1": True}), "got `bool` - at `.*thresholds"),
         (lambda c: c.update(thresholds={"level1": "nan"}), "'nan' - at `.*thresholds"),
         (lambda c: c.update(thresholds={"level1": 10**400}), "out of range - at `.*thresholds"),
-        (lambda c: c.update(target={"level1": "0.9"}), "Expected `float`, got `str` - at `.*target"),
-        (lambda c: c.update(rule=["threshold"]), "Expected `str`, got `array` - at `.*rule`"),
-        (lambda c: c.update(rule="majority"), "the rule 'majority'"),
-        (lambda c: c.update(guarantee="certain"), "the guarantee 'certain'"),
-        (lambda c: c.update(delta=1), "Expected `float` < 1.0 - at `.*delta`"),
+        (lambda c: c["request"]["per_rank"].update(level1="0.9"), "Expected `float`, got `str` - at `.*per_rank"),
+        (lambda c: c["request"].pop("unit"), "missing required field `unit` - at `.*request`"),
+        (lambda c: c["request"].update(more=1), "unknown field `more` - at `.*request`"),
+        (lambda c: c["request"].update(rule=["threshold"]), "Expected `str`, got `array` - at `.*request.rule`"),
+        (lambda c: c["request"].update(rule="majority"), "no rule 'majority'"),
+        (lambda c: c["request"].update(guarantee="certain"), "no guarantee 'certain'"),
+        (lambda c: c["request"].update(delta=1), "must lie between 0 and 1, not 1"),
+        (lambda c: c["request"].update(among="9"), "about correct or exact"),
+        (lambda c: c["request"].update(merge_small=True), "is for groups or clades"),
+        (lambda c: c["request"].update(merge_sizes={"a": -1}), "must be a number from 0 on"),
+        (lambda c: c["request"]["per_rank"].update(genus=0.9), "no rank 'genus'"),
+        (lambda c: c.update(rule="threshold"), "its rule is not that of its request"),
         (lambda c: c.update(temperature=-1), "Expected `float` > 0.0 - at `.*temperature`"),
         (lambda c: c.update(temperature=10**400), "out of range - at `.*temperature`"),
         (lambda c: c.update(examples=10**400), "`.*examples`"),
         (lambda c: c.update(examples=10**30), "`.*examples`"),
         (lambda c: c.update(examples=True), "Expected `int`, got `bool` - at `.*examples`"),
         (lambda c: c.update(examples=-1), "Expected `int` >= 0 - at `.*examples`"),
-        (lambda c: c.update(clade_depth=0), "Expected `int` >= 1 - at `.*clade_depth`"),
+        (lambda c: c.update(clade_depth=0), "its rule is not that of its request"),
         (lambda c: c.update(notes="x"), "Expected `array`, got `str` - at `.*notes`"),
-        (lambda c: c["settings"].update(information="custom"), "information must be 'leaves', 'depth'"),
-        (lambda c: c["settings"].update(below_label=3), "Expected `str`, got `int` - at `.*settings"),
-        (lambda c: c["settings"].update(below_label="right"), "below_label must be"),
-        (lambda c: c["settings"].update(more="1"), "Settings have the fields information.* not .*more"),
-        (lambda c: c["settings"].pop("single_child"), "Settings have the fields"),
+        (lambda c: c["request"]["settings"].update(information="custom"), "information must be 'leaves', 'depth'"),
+        (lambda c: c["request"]["settings"].update(below_label=3), "Expected `str`, got `int` - at `.*settings"),
+        (lambda c: c["request"]["settings"].update(below_label="right"), "below_label must be"),
+        (lambda c: c["request"]["settings"].update(more="1"), "Settings have the fields information.* not .*more"),
+        (lambda c: c["request"]["settings"].pop("single_child"), "Settings have the fields"),
         (lambda c: c.pop("tree"), "missing required field `tree`"),
         (lambda c: c.update(tree=3), "Expected `object`, got `int` - at `.*tree`"),
         (lambda c: c["tree"]["names"].__setitem__(1, "other"), "does not agree with its fingerprint"),
@@ -160,12 +168,11 @@ def forged(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
         (lambda c: c["tree"].update(ranks=["a"]), "rank needs one entry per node"),
         (lambda c: c.update(thresholds={"genus": 0.5}), "its thresholds do not fit"),
         (lambda c: c.update(thresholds={}), "its thresholds do not fit"),
-        (lambda c: c.update(by="all"), "its thresholds do not fit"),
-        (lambda c: c.update(clade_depth=1), "its thresholds do not fit"),
-        (lambda c: c.update(target={}, overclassification={}), "it has no target"),
-        (lambda c: c.update(target={"level1": 0.9, "level2": 0.8}), "its thresholds do not fit"),
-        (lambda c: c.update(rule="threshold", target={"correct": 0.9, "exact": 0.5}), "one target, not"),
-        (lambda c: c.update(rule="threshold", target={}, overclassification={"level1": 0.1}), "one target, not"),
+        (lambda c: c.update(by="all"), "its rule is not that of its request"),
+        (lambda c: c["request"].update(per_rank=None), "Give either a target"),
+        (lambda c: c["request"].update(per_rank={"level1": 0.9, "level2": 0.8}), "its thresholds do not fit"),
+        (lambda c: c["request"].update(target=["correct", 0.9]), "Give either a target"),
+        (lambda c: c["request"].update(target=["os:abort", 0.9], per_rank=None), "its rule is not"),
     ],
 )
 def test_a_forged_digest_does_not_help(tmp_path: Path, change: Any, message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,7 @@ def test_overclassification_together_with_levels_per_rank() -> None:
     assert point.thresholds["2"] >= alone.thresholds["2"]
     assert any("Nothing is promised about answers to examples of known classes" in note for note in alone.notes)
     assert not any("Nothing is promised" in note for note in point.notes)
-    assert point.overclassification == {"2": 0.05}
+    assert point.request.overclassification == {"2": Fraction(1, 20)}
 
 
 def test_overclassification_needs_unknown_taxa() -> None:

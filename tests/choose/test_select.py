@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import math
 import warnings
 from fractions import Fraction
@@ -13,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.choose import SelectionSpec, choose, describe, explain, gather
-from hedgerow.choose.guarantees import Promise
-from hedgerow.choose.point import clades_of
+from hedgerow.choose import Request, choose, describe, explain, gather
+from hedgerow.choose.guarantees import Bound
+from hedgerow.choose.tips import clades_of
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import from_probability
 from hedgerow.show.printed_point import promises
@@ -100,9 +102,29 @@ def test_labels_at_the_root_are_pointed_out() -> None:
         assert not quiet(h, q, labels, **asked, below_label="wrong").notes
 
 
+def test_the_keywords_are_the_fields_of_the_request() -> None:
+    known = set(inspect.signature(hr.select).parameters)
+    about_the_data = {"hierarchy", "scores", "labels", "classes", "scale", "progress"}
+    assert known - about_the_data == {each.name for each in dataclasses.fields(Request)}
+
+
+def test_a_request_can_be_written_as_options() -> None:
+    asked = {"target": "correct=0.9", "bounds": "0,1", "delta": "0.1", "largest_cluster": "3", "unit": "example"}
+    written = Request.of(**asked)
+    assert written == Request.of(
+        target=("correct", 0.9), bounds=(0, 1), delta=0.1, largest_cluster=3, unit="example"
+    )
+    assert written.delta == Fraction(1, 10)
+    assert Request.of(per_rank="family=0.99, species = 0.9").per_rank == {
+        "family": Fraction(99, 100),
+        "species": Fraction(9, 10),
+    }
+    assert Request.of(among=2) == Request.of(among="2", guarantee=None)
+
+
 def test_no_guarantee_is_conformal_and_names_must_be_known() -> None:
     asked: dict[str, Any] = {"target": ("correct", 0.5)}
-    assert hr.select(H, Q, NAMES, guarantee=None, **asked).guarantee == "conformal"
+    assert hr.select(H, Q, NAMES, guarantee=None, **asked).request.guarantee == "conformal"
     for wrong in ({"guarantee": "sure"}, {"guarantee": 1}, {"rule": 1}):
         with pytest.raises(hr.HedgerowError, match=r"There is no (guarantee|rule)"):
             hr.select(H, Q, NAMES, **asked, **wrong)
@@ -299,7 +321,7 @@ def test_sums_of_losses_are_exact(
     alpha = Fraction(spent + promised) / (len(names) + promised) if guarantee != "pac" else Fraction(1, 2)
     if not 0 < alpha < 1:
         return
-    budget = Promise(guarantee, alpha, Fraction(1, 20), binary=False).budget(len(names))
+    budget = Bound(guarantee, alpha, Fraction(1, 20), binary=False).budget(len(names))
     within = [k for k, each in enumerate(total) if each <= budget]
     if guarantee == "pac":
         within = [k for k in within if all(each <= budget for each in total[: k + 1])]
@@ -327,7 +349,10 @@ NAMES = ["robin", "wren"] * 20
         ({"target": ("correct", 0)}, "must lie between 0 and 1, not at 0"),
         ({"target": ("correct", "many")}, "The level of the target must be a number, not 'many'"),
         ({"target": ("corect", 0.9)}, "There is no metric 'corect'.* Did you mean 'correct'"),
-        ({"target": "correct"}, r"target must be a metric and its level, such as \('correct', 0.95\)"),
+        (
+            {"target": "correct"},
+            r"A target is a metric and its level, such as target=\('correct', 0.95\), not 'correct'",
+        ),
         ({}, "Give either a target"),
         ({"target": ("correct", 0.9), "per_rank": {"1": 0.9}}, "Give either a target"),
         ({"target": ("correct", 0.9), "guarantee": "sure"}, "There is no guarantee 'sure'"),
@@ -388,11 +413,12 @@ def test_metrics_of_ones_own() -> None:
         return np.where(prediction == label, 1.0, np.where(prediction == 0, 1.0, 0.5))
 
     point = quiet(H, Q, NAMES, target=(too_deep, 0.8))
-    assert point.target == {"too_deep": 0.8}
+    assert point.promise == "too_deep >= 0.8"
     assert point.root_is_safe
     distance = quiet(H, Q, NAMES, target=("edge_distance", 1.5), bounds=(0, 4))
     found = explain(H, distance, Q, NAMES)
-    assert (found.stricter, found.looser) == (None, None)  # the point does not hold the bounds
+    assert found.looser is not None
+    assert found.looser.level == 1.7  # a twentieth of the bounds, which the point holds
     assert not distance.root_is_safe
     assert quiet(H, Q, NAMES, target=("excess", 0.5), bounds=(0, 2)).root_is_safe
 
@@ -461,10 +487,10 @@ def test_an_explanation_counts_answers() -> None:
 
 def test_for_a_metric_of_which_less_is_better_the_stricter_level_is_the_lower_one() -> None:
     people = population(size=300)
-    order = SelectionSpec.of(people.hierarchy, target=("edge_distance", 3), bounds=(0, 6), guarantee="empirical")
-    examples = gather(order, people.q, people.hierarchy.names[people.labels])
-    point = choose(order, examples)
-    found = describe(order, examples, point, list)
+    request = Request.of(target=("edge_distance", 3), bounds=(0, 6), guarantee="empirical")
+    examples = gather(request, people.hierarchy, people.q, people.hierarchy.names[people.labels])
+    point = choose(request, examples)
+    found = describe(point, examples)
     assert found.stricter is not None
     assert found.looser is not None
     assert found.stricter.level < 3 < found.looser.level

@@ -66,10 +66,8 @@ def test_conformal_is_tight(number: int) -> None:
 def largest_wrong(draws: Draws) -> NDArray[np.float64]:
     """r of every example, by its definition: a loop over the events."""
     events = draws.pool.events
-    wrong = (
-        draws.order.losses(np.repeat(events.label, events.count).astype(np.int64), events.node.astype(np.int64))[0]
-        > 0
-    )
+    labels = np.repeat(events.label, events.count).astype(np.int64)
+    wrong = draws.losses(labels, events.node.astype(np.int64)) > 0
     r = np.full(len(events.label), -np.inf)
     for i, score, is_wrong in zip(events.example, events.score, wrong, strict=True):
         if is_wrong:

@@ -67,7 +67,7 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             ("select", "scores.csv", "--tree", "tree.csv", "--target", "correct=0,95", "-o", "a.csv"),
-            "--target must be a number, such as 0.9, not '0,95': write its decimal point as '.'",
+            "The level of the target must be a number, not '0,95': write 0.95.",
         ),
         (
             ("evaluate", "scores.csv", "--tree", "tree.csv", "--only", "bird"),
@@ -87,16 +87,16 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 "tree.csv",
                 "--target",
                 "correct=0.9",
-                "--pool-small",
+                "--merge-small",
                 "-o",
                 "a.csv",
             ),
-            "--pool-small is for groups or clades",
+            "--merge-small is for groups or clades",
         ),
         (
             (
                 *("select", "scores.csv", "--tree", "tree.csv", "--target", "correct=0.5", "--clades", "1"),
-                *("--pool-sizes", "sizes.csv", "-o", "a.csv"),
+                *("--merge-sizes", "sizes.csv", "-o", "a.csv"),
             ),
             "sizes.csv: line 3 has 'many' for 'size', which is not a number",
         ),

@@ -62,7 +62,7 @@ def test_select_and_predict(folder: Path) -> None:
     file = hr.open_scores("scores.csv", TREE)
     assert point.threshold == quiet(TREE, file, target=("correct", 0.9)).threshold
     found = json.loads((folder / "j").read_text(encoding="utf-8"))
-    assert found["point"]["target"] == {"correct": 0.9}
+    assert found["point"]["request"]["target"] == ["correct", 0.9]
     assert found["levels"][0]["name"] == ""
     said = run("predict", "scores.csv", "--point", "p.json", "-o", "answers.csv", "--json", "k")
     assert "400 answers written" in said
@@ -203,8 +203,8 @@ def test_a_promise_among_the_answers(folder: Path) -> None:
     assert found["answered"] == (answers > 0).sum()
     assert found["right_of_answered"] == pytest.approx(right[answers > 0].mean())
     of_all, of_answered = (f"{round(100 * share, 1):g} %" for share in (right.mean(), right[answers > 0].mean()))
-    assert f"Right of all examples: {of_all}, where the root is always right." in said
-    assert f"Right of the {found['answered']} answered below the root: {of_answered}." in said
+    of = f"{of_answered} of the {found['answered']} answered below the root."
+    assert f"Correct: {of_all} of all examples (the root counts as correct), {of}" in said
     assert "% right of answered" in said
     said = run("predict", "scores.csv", "--tree", "tree.csv", "--point", "p.json", "-o", "a.csv")
     assert said.startswith("At least 80 % of the answers below the root are right. This is the average over")
@@ -230,15 +230,13 @@ def test_answers_that_are_all_the_root_are_explained(folder: Path) -> None:
     said = run(*asked, "--target", "correct=0.95", "--json", "j")
     assert "100 % of the answers are the root." in said
     assert "The reason: 60 of 300 examples get wrong answers with a likelihood of 1" in said
-    (proposal,) = (
-        each
-        for each in json.loads((folder / "j").read_text())["silence"]["proposals"]
-        if "--per-rank" in each["options"]
-    )
-    assert proposal["options"] == ["--per-rank", "genus=0.95,species=0.95"]
-    assert proposal["answered"] == proposal["correct"] == 1
     command = "hedgerow select reads.csv --tree close.json --per-rank genus=0.95,species=0.95 -o point.json"
-    assert command in said
+    assert f"Levels by rank may answer more, since an answer above a rank is not wrong there: {command}" in said
+    found = json.loads((folder / "j").read_text())["silence"]
+    (suggestion,) = found["suggestions"]
+    assert suggestion["options"] == ["--target", "correct=0.6"]
+    assert suggestion["correct"] == 0.8
+    assert f"hedgerow select reads.csv --tree close.json {' '.join(suggestion['options'])} -o point.json" in said
     assert "promises nothing. Choose the point with other examples, or add --guarantee pac --delta 0.0" in said
     run(*command.split()[1:])
     run("predict", "reads.csv", "--tree", "close.json", "--point", "point.json", "-o", "a.csv")
@@ -265,7 +263,7 @@ def test_too_few_answers_where_the_search_begins(folder: Path) -> None:
     assert "The reason: only 20 clusters have an answer below the root with a likelihood above 0.9" in said
 
 
-def test_small_groups_are_pooled(folder: Path) -> None:
+def test_small_groups_are_merged(folder: Path) -> None:
     table = pd.read_parquet("more.parquet")
     table["camera"] = [
         "east" if i < 6 else "west" if i < 13 else "north" if i % 2 else "south" for i in range(400)
@@ -283,17 +281,17 @@ def test_small_groups_are_pooled(folder: Path) -> None:
         "-o",
         "p.json",
     )
-    said = run(*asked, "--target", "correct=0.9", "--pool-small")
-    assert "every group or pool of them" in said
-    assert re.search("Pooled, with one promise and one threshold: 'east', '(north|south)', 'west'.", said)
-    assert "the promise for a pool is approximate" in said
+    said = run(*asked, "--target", "correct=0.9", "--merge-small")
+    assert "in every group or merged ones" in said
+    assert re.search("Merged, with one promise and one threshold: 'east', '(north|south)', 'west'.", said)
+    assert "the promise for merged groups is approximate" in said
     (folder / "sizes.csv").write_text("name,size\neast,5\nwest,6\nnorth,50\nsouth,60\n")
-    said = run(*asked, "--target", "correct=0.9", "--pool-sizes", "sizes.csv", "--json", "j")
-    assert json.loads((folder / "j").read_text())["point"]["pools"] == [["east", "west"]]
+    said = run(*asked, "--target", "correct=0.9", "--merge-sizes", "sizes.csv", "--json", "j")
+    assert json.loads((folder / "j").read_text())["point"]["merged"] == [["east", "west"]]
     assert "approximate" not in said
     (folder / "sizes.csv").write_text("name,size\neast,few\n")
     assert "sizes.csv: line 2 has 'few' for 'size', which is not a number" in run(
-        *asked, "--target", "correct=0.9", "--pool-sizes", "sizes.csv", fails=True
+        *asked, "--target", "correct=0.9", "--merge-sizes", "sizes.csv", fails=True
     )
 
 
@@ -306,16 +304,25 @@ def test_unused_clusters_are_a_warning(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--target", "correct"], "--target must be METRIC=LEVEL, such as correct=0.95, not 'correct'"),
+        (
+            ["--target", "correct"],
+            "A target is a metric and its level, such as --target correct=0.95, not 'correct'",
+        ),
         (["--target", "correct=high"], "The level of the target must be a number, not 'high'"),
         (["--target", "right=0.9"], "There is no metric 'right'"),
         (["--target", "correct=1.2"], "The level of correct must lie between 0 and 1, not at 1.2"),
         (["--target", "correct=0.9", "--delta", "2", "--guarantee", "pac"], "between 0 and 1, not 2"),
         (["--target", "correct=0.9", "--clusters", "site"], "scores.csv has no column 'site' for the clusters"),
         (["--target", "correct=0.9", "--groups", "site"], "scores.csv has no column 'site' for the groups"),
-        (["--per-rank", "1"], "--per-rank must be RANK=LEVEL,..."),
-        (["--per-rank", "1=0.9,2=0.8,1=0.5"], "--per-rank has two levels of '1'"),
-        (["--target", "excess=0.5", "--bounds", "x"], "--bounds must be two numbers, LOW,HIGH, not 'x'"),
+        (
+            ["--per-rank", "1"],
+            "per_rank gives a level for each rank, such as --per-rank genus=0.9,species=0.8, not '1'",
+        ),
+        (["--per-rank", "1=0.9,2=0.8,1=0.5"], "per_rank has two levels of '1'"),
+        (
+            ["--target", "excess=0.5", "--bounds", "x"],
+            "bounds must be two finite numbers, the smaller one first, such as --bounds 0,6, not 'x'",
+        ),
         ([], "Give either a target (--target correct=0.95) or levels per rank (--per-rank family=0.95)."),
         (["--target", "exact=0.99"], "exact >= 0.99 cannot be promised"),
         (["--target", "correct=0.9", "--temperature", "0"], "A temperature is a positive number, from 1e-06"),

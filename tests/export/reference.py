@@ -12,7 +12,7 @@ UNIT = Fraction(1, 1 << 62)
 
 def reference(point: dict[str, Any], what: str, row: list[float], group: str) -> int | None:
     """Return the answer to a row, a node; None if it must be refused."""
-    if point["schema"] != 3 or any(point[field] for field in ("prior", "pool", "weight_steps")):
+    if point["schema"] != 4 or any(point[field] for field in ("prior", "pool", "weight_steps")):
         return None
     tree = Tree(point)
     q = tree.likelihoods(what, row)
@@ -62,7 +62,7 @@ class Tree:
     """The tree of a point, by plain loops."""
 
     def __init__(self, point: dict[str, Any]) -> None:
-        self.point = point
+        self.point, self.settings = point, point["request"]["settings"]
         self.names, self.parents = point["tree"]["names"], point["tree"]["parents"]
         self.nodes = range(len(self.names))
         self.depth = [sum(self.is_above(w, v) for w in self.nodes) - 1 for v in self.nodes]
@@ -77,7 +77,7 @@ class Tree:
 
     def is_candidate(self, v: int) -> bool:
         """Tell whether a node may be an answer."""
-        return v == 0 or self.parents.count(v) != 1 or self.point["settings"]["single_child"] == "answer"
+        return v == 0 or self.parents.count(v) != 1 or self.settings["single_child"] == "answer"
 
     def stand_in(self, v: int) -> int:
         """Return the node whose likelihood counts for a node."""
@@ -89,13 +89,13 @@ class Tree:
 
     def specificity(self, v: int) -> tuple[int, ...]:
         """Return numbers that are larger for more specific nodes."""
-        by_depth = self.point["settings"]["information"] == "depth"
+        by_depth = self.settings["information"] == "depth"
         first = self.depth[v] if by_depth else -len(self.below(v))
-        return (first, self.depth[v]) if self.point["settings"]["single_child"] == "answer" else (first,)
+        return (first, self.depth[v]) if self.settings["single_child"] == "answer" else (first,)
 
     def bits(self, v: int) -> float:
         """Return the information of a node."""
-        if self.point["settings"]["information"] == "depth":
+        if self.settings["information"] == "depth":
             return float(self.depth[v])
         return math.log2(len(self.leaves)) - math.log2(len(self.below(v)))
 

@@ -108,7 +108,7 @@ def test_what_the_file_says_about_itself() -> None:
     assert about["hedgerow_promise"] == "correct >= 0.9"
     assert about["hedgerow_version"] == point.version
     assert json.loads(about["hedgerow_classes"]) == point.hierarchy.names[point.hierarchy.leaves].tolist()
-    assert json.loads(about["hedgerow_point"])["delta"] == 0.05
+    assert json.loads(about["hedgerow_point"])["request"]["delta"] == 0.05
 
 
 def test_a_big_tree_makes_a_small_file() -> None:

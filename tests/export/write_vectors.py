@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import hedgerow as hr
+from hedgerow.choose import Request
 from hedgerow.tree import Settings
 from tests.export.reference import reference
 
@@ -44,21 +45,26 @@ UNEVEN = hr.Hierarchy.from_edges(
 ONE = hr.Hierarchy.from_edges([("root", "only"), ("only", "x"), ("only", "y")])
 
 
-def made_point(tree: hr.Hierarchy, thresholds: float | dict[str, float], **fields: Any) -> hr.OperatingPoint:
+def made_point(
+    tree: hr.Hierarchy,
+    thresholds: float | dict[str, float],
+    *,
+    rule: str = "threshold",
+    by: str = "all",
+    clade_depth: int | None = None,
+    settings: Settings | None = None,
+    **fields: Any,
+) -> hr.OperatingPoint:
     """Return a point with a threshold, or with several by name; other fields may be given."""
     taus = thresholds if isinstance(thresholds, dict) else {"": thresholds}
-    by_rank = fields.get("rule") == "ranks"
-    usual: dict[str, Any] = {
-        "target": dict.fromkeys(taus, 0.9) if by_rank else {"correct": 0.9},
-        "overclassification": {},
-        "guarantee": "empirical",
-        "delta": None,
-        "rule": "threshold",
-        "by": "rank" if by_rank else "all",
-        "scale": "probability",
-        "examples": 100,
-    }
-    return hr.OperatingPoint(tree, thresholds=taus, **usual | fields)
+    asked: dict[str, Any] = {"target": ("correct", 0.9), "rule": rule}
+    if rule == "ranks":
+        asked = {"per_rank": dict.fromkeys(taus, 0.9)}
+    request = Request.of(
+        guarantee="empirical", groups=by == "group", clades=clade_depth, settings=settings, **asked
+    )
+    usual: dict[str, Any] = {"scale": "probability", "examples": 100}
+    return hr.OperatingPoint(tree, request, thresholds=taus, **usual | fields)
 
 
 def case(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow import infer, likelihood
-from hedgerow.choose import SelectionSpec, choose, gather
+from hedgerow.choose import Request, choose, gather
 from hedgerow.infer import Candidates, compacted, map_dense_rows, most_likely_tip
 from hedgerow.likelihood import AnyLikelihoods, CompactError, Likelihoods, Prior, SparseLikelihoods
 from hedgerow.measure import Reliability
@@ -84,8 +84,8 @@ def test_climbing_and_the_most_likely_tip_begin_at_the_best_leaf() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"among": "answered"}, {"clades": "1"}, {"rule": "climbing"}], ids=str)
 def test_points_are_the_same(options: dict[str, Any]) -> None:
-    spec = SelectionSpec.of(H, target=("correct", "0.6"), **options)
-    points = [choose(spec, gather(spec, [Block(0, q, LABELS)], None)) for q in (DENSE, COMPACT)]
+    request = Request.of(target=("correct", "0.6"), **options)
+    points = [choose(request, gather(request, H, [Block(0, q, LABELS)])) for q in (DENSE, COMPACT)]
     whole, compact = (replace(point, created="").to_dict() for point in points)
     assert compact == whole
     np.testing.assert_array_equal(points[0].predict(DENSE), points[0].predict(COMPACT))

@@ -71,7 +71,7 @@ def refuted(values: NDArray[np.float64], alpha: Fraction, delta: Fraction) -> ND
 
 @lru_cache(maxsize=1 << 12)
 def can_refute(count: int, alpha: Fraction, delta: Fraction) -> bool:
-    """Return whether so many clusters without any loss refute the mean being too large."""
+    """Return whether `count` loss-free clusters refute a mean above α."""
     return bool(refuted(np.full((count, 1), -float(alpha)), alpha, delta)[0])
 
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.choose.families import FAMILIES
-from hedgerow.choose.point import checked_weights, clades_of
-from hedgerow.choose.tips import tip_likelihoods
+from hedgerow.choose.paths import Paths
+from hedgerow.choose.promise import RankLoss
+from hedgerow.choose.shift import checked_weights
+from hedgerow.choose.tips import clades_of, tip_likelihoods
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import Treatment
@@ -19,12 +21,13 @@ from hedgerow.measure import Clusters, Events, check_filled, example_blocks
 from hedgerow.score_files import Progress, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.choose.point import By
-    from hedgerow.choose.spec import SelectionSpec
+    from hedgerow.choose.point import OperatingPoint
+    from hedgerow.choose.promise import Promise
+    from hedgerow.choose.request import By, Request
     from hedgerow.likelihood import Scale
     from hedgerow.score_files import Block
     from hedgerow.tree import Hierarchy, Indices
@@ -45,6 +48,8 @@ class CalibrationSet:
     """Where their answers change in a family of rules; none without a target."""
     wrong_at: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """The largest likelihood of a wrong node of the rank, by the name of each promise for a rank."""
+    paths: Paths | None = None
+    """The paths to their most likely tips; None with a target."""
     ids: Texts | None = None
     groups: Texts | None = None
     clusters: Texts | None = None
@@ -63,12 +68,23 @@ class CalibrationSet:
         names = {"clade": self.clades, "group": self.groups}.get(by)
         return np.full(len(self), "", dtype=object) if names is None else names
 
-    def counted(self, spec: SelectionSpec, rows: Indices | slice = slice(None)) -> Clusters:
+    def counted(self, request: Request, rows: Indices | slice = slice(None)) -> Clusters:
         """Return the clusters of some of the examples, as a promise counts them."""
         clusters = self._shuffled
         return Clusters.of(
-            None if clusters is None else clusters[rows], len(self.labels[rows]), spec.largest_cluster
+            None if clusters is None else clusters[rows], len(self.labels[rows]), request.largest_cluster
         )
+
+    def answers(self, point: OperatingPoint) -> Indices:
+        """Return the answers of a point for which these examples were gathered."""
+        if self.paths is not None:
+            candidates = Candidates.of(self.hierarchy, point.settings)
+            return self.paths.answers(point.lowest_by_node(self.hierarchy), candidates, self.scale)
+        if point.weight_steps:
+            tau = point.thresholds_of_weights(self.weights, len(self))
+        else:
+            tau = point.thresholds_of(self.names(point.by), len(self))
+        return self.events.answers_above(tau).astype(np.int64)
 
     @cached_property
     def _shuffled(self) -> Indices | None:
@@ -81,9 +97,10 @@ class CalibrationSet:
 
 
 def gather(
-    spec: SelectionSpec,
+    request: Request,
+    hierarchy: Hierarchy,
     scores: Any,
-    labels: ArrayLike | None,
+    labels: ArrayLike | None = None,
     *,
     classes: ArrayLike | None = None,
     groups: ArrayLike | bool | None = None,
@@ -92,11 +109,11 @@ def gather(
     scale: Scale | None = None,
     progress: Progress = silent,
 ) -> CalibrationSet:
-    """Read what choosing a point needs; the other parameters are those of `select`."""
-    parts = []
+    """Read what choosing a point needs, in one pass; the other parameters are those of `select`."""
+    promises, parts = request.promises(hierarchy), []
     with progress("Reading scores", getattr(scores, "rows", None)) as advance:
-        for block in example_blocks(spec.hierarchy, scores, labels, classes, None, scale):
-            parts.append(of_block(spec, block))
+        for block in example_blocks(hierarchy, scores, labels, classes, None, scale):
+            parts.append(_of_block(request, promises, block))
             advance(len(block))
     count = sum(map(len, parts))
     if not count:
@@ -109,13 +126,15 @@ def gather(
 
     ids = [part.ids for part in parts if part.ids is not None]
     clades = [part.clades for part in parts if part.clades is not None]
+    paths = [part.paths for part in parts if part.paths is not None]
     return CalibrationSet(
-        spec.hierarchy,
+        hierarchy,
         np.concatenate([part.labels for part in parts]),
         parts[0].scale,
         parts[0].treatment,
         events=Events.join(part.events for part in parts),
         wrong_at={name: np.concatenate([part.wrong_at[name] for part in parts]) for name in parts[0].wrong_at},
+        paths=Paths.join(paths) if paths else None,
         ids=np.concatenate(ids) if ids else None,
         groups=as_texts("groups", read("groups", "group_column", groups), count),
         clusters=as_texts("clusters", read("clusters", "cluster_column", clusters), count),
@@ -126,32 +145,34 @@ def gather(
     )
 
 
-def of_block(spec: SelectionSpec, block: Block) -> CalibrationSet:
+def _of_block(request: Request, promises: Sequence[Promise], block: Block) -> CalibrationSet:
     """Return the examples of a block, with all groups and clusters that it has."""
     if block.labels is None:
         raise ScoreError("Choosing a point needs labels; these blocks have none.")
     q, labels = block.likelihoods, block.labels
-    candidates = Candidates.of(q.hierarchy, spec.settings)
+    candidates, depth = Candidates.of(q.hierarchy, request.settings), request.clade_depth(q.hierarchy)
+    ranks = [(each.name, each.loss) for each in promises if isinstance(each.loss, RankLoss)]
     return CalibrationSet(
-        spec.hierarchy,
+        q.hierarchy,
         labels,
         block.scale,
         q.treatment,
-        events=Events.none() if spec.target is None else FAMILIES[spec.rule].events(q, labels, candidates),
-        wrong_at={each.name: each.largest_wrong(q, labels, candidates) for each in spec.rank_promises},
+        events=Events.none() if ranks else FAMILIES[request.rule].events(q, labels, candidates),
+        wrong_at={name: loss.largest_wrong(q, labels, candidates) for name, loss in ranks},
+        paths=Paths.of(q, candidates) if ranks else None,
         ids=block.ids,
         groups=block.groups,
         clusters=block.clusters,
         weights=block.weights,
         tips=tip_likelihoods(q, candidates),
-        clades=None if spec.clade_depth is None else clades_of(q, spec.clade_depth, candidates),
+        clades=None if depth is None else clades_of(q, depth, candidates),
     )
 
 
 def _given(
     name: str, option: str, given: ArrayLike | bool | None, read: list[NDArray[Any] | None]
 ) -> ArrayLike | None:
-    """Return what is known of each example, given as an array or read from a file; None if it is not wanted."""
+    """Return one per-example column, given or read; None if it is not wanted."""
     if given is not True:
         return None if given is False else given
     there = [values for values in read if values is not None]

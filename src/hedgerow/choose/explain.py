@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
@@ -10,9 +10,8 @@ import msgspec
 import numpy as np
 
 from hedgerow.choose.calibration import CalibrationSet, gather
-from hedgerow.choose.proposals import MOSTLY_ROOT, Silence, answers_of, silence
 from hedgerow.choose.select import choose
-from hedgerow.choose.spec import SelectionSpec
+from hedgerow.choose.suggestions import MOSTLY_ROOT, Silence, silence
 from hedgerow.choose.thresholds import CannotPromiseError
 from hedgerow.measure import (
     STANDARD_METRICS,
@@ -20,19 +19,16 @@ from hedgerow.measure import (
     Comparison,
     Measures,
     Ranks,
-    example_blocks,
     metrics,
     right_of_answered,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.choose.point import OperatingPoint
+    from hedgerow.choose.request import Request
     from hedgerow.likelihood import Scale
-    from hedgerow.score_files import Block
     from hedgerow.tree import Hierarchy
 
 _MOST = 10  # classes that are listed
@@ -105,7 +101,7 @@ class Explanation:
     silence: Silence | None
     """If nearly every answer is the root: why, and what would answer."""
     cluster_metrics: dict[str, float] | None = None
-    """Means over the clusters of the means in each, which is what is promised; None if there are no clusters."""
+    """Cluster-averaged metrics, covered by the promise; None if there are no clusters."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the point, ready for JSON."""
@@ -156,29 +152,18 @@ def explain(
     (Shortened(name='dog', higher=5, examples=5),)
     """
     point.check_tree(hierarchy)
-    spec = SelectionSpec.of_point(point, hierarchy)
     scale = scale or getattr(scores, "scale", point.scale)
     about: dict[str, Any] = {"groups": groups, "clusters": clusters, "weights": weights}
-    examples = gather(spec, scores, labels, classes=classes, scale=scale, **about)
+    examples = gather(point.request, hierarchy, scores, labels, classes=classes, scale=scale, **about)
     point.check_scale(examples.scale)
-    found = describe(
-        spec, examples, point, lambda: example_blocks(hierarchy, scores, labels, classes, None, scale)
-    )
-    if spec.target is not None and spec.target.name not in point.target:
-        return replace(found, stricter=None, looser=None, silence=None)  # these would be of another metric
-    return found
+    return describe(point, examples)
 
 
-def describe(
-    spec: SelectionSpec, examples: CalibrationSet, point: OperatingPoint, blocks: Callable[[], Iterable[Block]]
-) -> Explanation:
-    """Explain a point by its answers to some examples; blocks are read only if their events do not suffice."""
-    hierarchy, labels = examples.hierarchy, examples.labels
-    if spec.target is None:
-        answers = np.concatenate([point.answer(block) for block in blocks()])
-    else:
-        answers = answers_of(point, examples)
-    right = metrics.correct.of(Comparison.of(hierarchy, labels, answers, spec.settings)) > 0
+def describe(point: OperatingPoint, examples: CalibrationSet) -> Explanation:
+    """Explain a point by its answers to some examples, which were gathered for its request."""
+    hierarchy, labels, request = examples.hierarchy, examples.labels, point.request
+    answers = examples.answers(point)
+    right = metrics.correct.of(Comparison.of(hierarchy, labels, answers, request.settings)) > 0
     ranks = Ranks.of(hierarchy)
     place = 1 + ranks.reached[answers]  # a node without a rank counts with the rank above it
     count = np.bincount(place, minlength=len(ranks.names) + 1)
@@ -187,31 +172,30 @@ def describe(
         Level(name, float(n / len(answers)), float(g / n) if n else None)
         for name, n, g in zip(("", *ranks.names), count.tolist(), good.tolist(), strict=True)
     )
+    by_cluster = examples.clusters is not None and request.largest_cluster is None
     return Explanation(
         point,
         len(examples),
-        _means(spec, labels, answers),
+        _means(request, examples, answers),
         levels,
         ranks.kind,
         _shortened(hierarchy, labels, answers),
         int((answers > 0).sum()),
         float(right[answers > 0].mean()) if answers.any() else None,
-        *_alternatives(spec, examples),
-        silence(spec, examples, blocks) if (answers == 0).mean() > MOSTLY_ROOT else None,
-        None
-        if examples.clusters is None or spec.largest_cluster
-        else _means(spec, labels, answers, examples.clusters),
+        *_alternatives(request, examples),
+        silence(point, examples) if (answers == 0).mean() > MOSTLY_ROOT else None,
+        _means(request, examples, answers, examples.clusters) if by_cluster else None,
     )
 
 
 def _means(
-    spec: SelectionSpec, labels: NDArray[Any], answers: NDArray[Any], clusters: NDArray[Any] | None = None
+    request: Request, examples: CalibrationSet, answers: NDArray[Any], clusters: NDArray[Any] | None = None
 ) -> dict[str, float]:
     """Return the mean of each metric over the examples, or over clusters."""
-    units = Clusters.of(clusters, len(labels))
-    measured = [*STANDARD_METRICS, *([] if spec.target is None else [spec.target.metric])]
-    measures = Measures.of(spec.hierarchy, dict.fromkeys(measured), spec.settings)
-    values = measures.values(labels, answers)
+    units = Clusters.of(clusters, len(answers))
+    own = [] if request.target is None else [metrics.as_metric(request.target[0])]
+    measures = Measures.of(examples.hierarchy, dict.fromkeys([*STANDARD_METRICS, *own]), request.settings)
+    values = measures.values(examples.labels, answers)
     return {name: units.mean(value) for name, value in zip(measures.metrics, values, strict=True)}
 
 
@@ -227,21 +211,21 @@ def _shortened(
     )
 
 
-def _alternatives(spec: SelectionSpec, examples: CalibrationSet) -> tuple[Alternative | None, Alternative | None]:
+def _alternatives(request: Request, examples: CalibrationSet) -> tuple[Alternative | None, Alternative | None]:
     """Return what the next stricter and the next looser level would give."""
-    if spec.target is None:
+    if request.target is None:
         return None, None
-    loss = spec.target.alpha
+    (promise,) = request.promises(examples.hierarchy)
+    loss = promise.alpha
     smaller, larger = (loss / 2, loss * 2) if loss <= _SMALL else (loss - _LITTLE, loss + _LITTLE)
-    stricter, looser = (replace(spec, target=spec.target.at_loss(other)) for other in (smaller, larger))
+    stricter, looser = (request.at_level(promise.loss.level_of(other)) for other in (smaller, larger))
     return _alternative(stricter, examples), _alternative(looser, examples) if larger < 1 else None
 
 
-def _alternative(spec: SelectionSpec, examples: CalibrationSet) -> Alternative | None:
-    level = float(spec.aim.level)
+def _alternative(request: Request, examples: CalibrationSet) -> Alternative | None:
+    level = float(request.level)
     try:
-        point = choose(spec, examples)
+        answers = examples.answers(choose(request, examples))
     except CannotPromiseError:
         return Alternative(level, None)
-    answers = answers_of(point, examples)
-    return Alternative(level, _means(spec, examples.labels, answers), float((answers == 0).mean()))
+    return Alternative(level, _means(request, examples, answers), float((answers == 0).mean()))

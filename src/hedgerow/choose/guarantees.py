@@ -13,8 +13,7 @@ then the boldest one within the budget.
   unless there are too few clusters for any bet to be won.
 - **empirical**: the loss of the calibration examples themselves is at most α; nothing is promised for new ones.
 
-Levels are the decimals that the user wrote, and sums of ranks are exact: in floating-point numbers,
-``ceil(100 * 0.55)`` is 56.
+Levels are the decimals that the user wrote, and sums of ranks are exact: see `hedgerow.choose.exact`.
 """
 
 from __future__ import annotations
@@ -28,13 +27,15 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from hedgerow.choose.betting import can_refute
+from hedgerow.choose.exact import exactly
+from hedgerow.choose.steps import TooFew
 from hedgerow.errors import ParameterError, argument
 from hedgerow.registry import Registry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hedgerow.choose.among import Answered
+    from hedgerow.choose.answered import Answered
     from hedgerow.choose.steps import Steps
     from hedgerow.tree import Indices
 
@@ -43,27 +44,6 @@ _MARGIN = 16
 _NONE = 1e-9  # sums of shares of clusters are rounded
 _MOST = 1 << 50  # the largest number of examples considered
 _STEPS = 60  # of a bisection
-
-
-def exactly(number: object) -> Fraction:
-    """Return a number as the decimal that the user wrote.
-
-    >>> exactly(0.1), Fraction(0.1) == exactly(0.1)
-    (Fraction(1, 10), False)
-    """
-    return number if isinstance(number, Fraction) else Fraction(str(number))
-
-
-def exact_number(name: str, value: object) -> Fraction:
-    """Return a number as the user wrote it; anything else is an error that names it."""
-    try:
-        return exactly(value)
-    except (ValueError, ZeroDivisionError):
-        raise ParameterError(f"{name} must be a number, not {value!r}.") from None
-
-
-class TooFew(Exception):  # noqa: N818  (it never leaves this package)
-    """There are too few examples or clusters to promise anything."""
 
 
 class Guarantee(ABC):
@@ -75,14 +55,14 @@ class Guarantee(ABC):
     """Whether something is promised for new examples; then no level can be promised with certainty."""
     uses_delta: ClassVar[bool] = False
     covers_answers: ClassVar[bool] = True
-    """Whether it can be about a share of the answers given, which are others at each threshold."""
+    """Whether it can bound the error among answered examples."""
     covers_other_data: ClassVar[bool] = False
     """Whether calibration examples may count by weights or by shares of classes."""
     alarm_price: ClassVar[float] = 1.0
     """A monitor gives an alarm at this much evidence, divided by δ."""
 
     @abstractmethod
-    def budget(self, units: int, mass: Fraction, promise: Promise) -> Fraction:
+    def budget(self, units: int, mass: Fraction, bound: Bound) -> Fraction:
         """Return the loss budget for `units` examples or clusters; below 0, nothing can be promised.
 
         `mass` is what their losses would add up to if all were 1: see `measure.Clusters`.
@@ -92,12 +72,12 @@ class Guarantee(ABC):
         """Whether losses must never fall along the family, so that each example counts with its worst so far."""
         return True
 
-    def threshold(self, steps: Steps, promise: Promise) -> float:
-        """Return the boldest threshold that keeps the promise."""
-        return self._boldest(steps, self._budget(steps, promise))
+    def threshold(self, steps: Steps, bound: Bound) -> float:
+        """Return the boldest threshold that keeps the bound."""
+        return self._boldest(steps, self._budget(steps, bound))
 
-    def _budget(self, steps: Steps, promise: Promise) -> Fraction:
-        budget = self.budget(steps.clusters.number, steps.clusters.mass, promise)
+    def _budget(self, steps: Steps, bound: Bound) -> Fraction:
+        budget = self.budget(steps.clusters.number, steps.clusters.mass, bound)
         if budget < 0:
             raise TooFew
         return budget
@@ -106,16 +86,16 @@ class Guarantee(ABC):
         """Return the boldest threshold within the budget."""
         return steps.within(budget)
 
-    def among(self, answers: Answered, promise: Promise) -> float:
+    def among(self, answers: Answered, bound: Bound) -> float:
         """Return the boldest threshold that keeps the promise among the answers given; infinite if none does.
 
-        The δ of the promise is that of each walk.
+        The δ of the bound is that of each walk.
         """
         raise NotImplementedError
 
-    def tested(self, units: int, mass: Fraction, promise: Promise) -> float:  # noqa: ARG002
+    def tested(self, units: int, mass: Fraction, bound: Bound) -> float:  # noqa: ARG002
         """Return the mean loss that a monitor tests with false alarms in at most δ: its δ."""
-        return float(promise.alpha)
+        return float(bound.alpha)
 
     @abstractmethod
     def meaning(self, unit: str, sample: str, delta: float | None) -> str:
@@ -129,23 +109,23 @@ class _Conformal(Guarantee):
     covers_other_data = True
     alarm_price = 2.0  # half of δ is for calibration sets whose points are too bold
 
-    def budget(self, units: int, mass: Fraction, promise: Promise) -> Fraction:  # noqa: ARG002
-        return promise.alpha * (mass + 1) - 1
+    def budget(self, units: int, mass: Fraction, bound: Bound) -> Fraction:  # noqa: ARG002
+        return bound.alpha * (mass + 1) - 1
 
-    def tested(self, units: int, mass: Fraction, promise: Promise) -> float:
+    def tested(self, units: int, mass: Fraction, bound: Bound) -> float:
         """Return a mean loss that only a share δ/2 of all calibration sets exceeds: about half exceed α."""
-        budget, delta = self.budget(units, mass, promise), promise.delta / 2
+        budget, delta = self.budget(units, mass, bound), bound.delta / 2
         if budget < 0:
-            return float(promise.alpha)
-        if promise.binary:
+            return float(bound.alpha)
+        if bound.binary:
             from scipy import special  # takes a while, and few need it
 
             wrong = math.floor(budget)  # n - k of the k-th smallest of n
             return float(special.betaincinv(wrong + 1, units - wrong, 1 - float(delta)))
-        low, high = float(promise.alpha), 1.0
+        low, high = float(bound.alpha), 1.0
         for _ in range(_STEPS):
             middle = (low + high) / 2
-            other = Promise("pac", exactly(middle), delta, binary=False)
+            other = Bound("pac", exactly(middle), delta, binary=False)
             within = middle == 1 or GUARANTEES["pac"].budget(units, mass, other) < budget
             low, high = (middle, high) if within else (low, middle)
         return high
@@ -162,31 +142,31 @@ class _Pac(Guarantee):
     help = "with probability 1 - delta"
     uses_delta = True
 
-    def budget(self, units: int, mass: Fraction, promise: Promise) -> Fraction:
-        limit = _binomial if promise.binary else _bounded
+    def budget(self, units: int, mass: Fraction, bound: Bound) -> Fraction:
+        limit = _binomial if bound.binary else _bounded
         # A cluster that is smaller than the largest counts as if it had a loss of α for what it lacks.
-        return Fraction(limit(units, promise.alpha, promise.delta)) - promise.alpha * (units - mass)
+        return Fraction(limit(units, bound.alpha, bound.delta)) - bound.alpha * (units - mass)
 
     def needs_growing_losses(self, binary: bool) -> bool:
         return binary  # the bounds for other losses are tested one after the other
 
-    def threshold(self, steps: Steps, promise: Promise) -> float:
+    def threshold(self, steps: Steps, bound: Bound) -> float:
         number = steps.clusters.number
-        bets = steps.clusters.unit == "cluster" and not promise.binary
+        bets = steps.clusters.unit == "cluster" and not bound.binary
         # Which bound is used must not depend on losses. Near the fewest clusters, the inequalities are as good.
-        if bets and can_refute(number - number // _MARGIN, promise.alpha, promise.delta):
-            return steps.walk(promise.alpha, promise.delta)
-        return super().threshold(steps, promise)
+        if bets and can_refute(number - number // _MARGIN, bound.alpha, bound.delta):
+            return steps.walk(bound.alpha, bound.delta)
+        return super().threshold(steps, bound)
 
     def _boldest(self, steps: Steps, budget: Fraction) -> float:
         return steps.first_above(budget)
 
-    def among(self, answers: Answered, promise: Promise) -> float:
-        alpha, delta = promise.alpha, promise.delta
-        if promise.budget(answers.clusters.number) < 0:
+    def among(self, answers: Answered, bound: Bound) -> float:
+        alpha, delta = bound.alpha, bound.delta
+        if bound.budget(answers.clusters.number) < 0:
             raise TooFew
         starts = answers.starts(alpha).tolist()
-        if promise.binary:
+        if bound.binary:
             total, wrong = (np.rint(each).astype(np.int64) for each in answers.totals)
             passed = np.append(_are_unlikely(total, wrong, alpha, delta), False)
             last = [first + int(np.argmin(passed[first:])) - 1 for first in starts]
@@ -209,8 +189,8 @@ class _Empirical(Guarantee):
     help = "on these examples, nothing is promised for new ones"
     promises = False
 
-    def budget(self, units: int, mass: Fraction, promise: Promise) -> Fraction:  # noqa: ARG002
-        return promise.alpha * mass
+    def budget(self, units: int, mass: Fraction, bound: Bound) -> Fraction:  # noqa: ARG002
+        return bound.alpha * mass
 
     def needs_growing_losses(self, binary: bool) -> bool:  # noqa: ARG002
         return False
@@ -218,9 +198,9 @@ class _Empirical(Guarantee):
     def _boldest(self, steps: Steps, budget: Fraction) -> float:
         return steps.last_within(budget)
 
-    def among(self, answers: Answered, promise: Promise) -> float:
+    def among(self, answers: Answered, bound: Bound) -> float:
         total, wrong = answers.totals
-        kept = np.flatnonzero((total > _NONE) & (wrong <= float(promise.alpha) * total + _NONE))
+        kept = np.flatnonzero((total > _NONE) & (wrong <= float(bound.alpha) * total + _NONE))
         return float(answers.grid[kept[-1]]) if len(kept) else math.inf
 
     def meaning(self, unit: str, sample: str, delta: float | None) -> str:  # noqa: ARG002
@@ -234,13 +214,13 @@ GUARANTEES: Registry[Guarantee] = Registry(
 
 @final
 @dataclass(frozen=True)
-class Promise:
-    """A guarantee for a loss of at most α.
+class Bound:
+    """A bound on the mean loss: at most α, as surely as a guarantee says.
 
-    >>> promise = Promise("conformal", exactly("0.05"))
-    >>> promise.budget(99), promise.needed
+    >>> bound = Bound("conformal", exactly("0.05"))
+    >>> bound.budget(99), bound.needed
     (Fraction(4, 1), 19)
-    >>> Promise("pac", exactly("0.05"), exactly("0.05")).budget(100)
+    >>> Bound("pac", exactly("0.05"), exactly("0.05")).budget(100)
     Fraction(1, 1)
     """
 
@@ -266,7 +246,7 @@ class Promise:
 
     @property
     def needed(self) -> int:
-        """The smallest number of examples or clusters that can keep the promise."""
+        """The smallest number of examples or clusters that can keep the bound."""
         high = 1
         while self.budget(high) < 0 and high < _MOST:
             high *= 2

@@ -11,7 +11,9 @@ changed. What is tested is therefore a larger loss, which only a share δ/2 of a
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, final
 
@@ -19,9 +21,9 @@ import msgspec
 import numpy as np
 
 from hedgerow.choose.evidence import Evidence, as_number, mean_bets, rank_bets
+from hedgerow.choose.exact import exactly
 from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.point import OperatingPoint, point_of
-from hedgerow.choose.tested import promises_of
 from hedgerow.choose.tips import BINS, bins_of, mean_of_each, ranks_of
 from hedgerow.choose.watched import TIP, Watched
 from hedgerow.errors import FileError, ParameterError, ScoreError, counted, some
@@ -34,13 +36,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.choose.tested import Outcome
+    from hedgerow.choose.promise import Outcome, Promise
     from hedgerow.tree import Indices
 
     Floats = NDArray[np.float64]
 
 _FORMAT = "hedgerow monitor"
-_VERSION = 1
+_VERSION = 2
 _SHOWN = 50  # points of the path that are kept of each update
 _ID_BYTES = 8
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
@@ -81,6 +83,51 @@ class Test:
         return replace(
             self, units=self.units + units, loss=self.loss + loss, wealth=wealth, path=(*self.path, *more)
         )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Tested:
+    """A promise of a point that can be broken."""
+
+    name: str
+    """A group, clade or rank; "" for all examples."""
+    promise: Promise
+    members: frozenset[str] | None = None
+    """The groups or clades that share the promise."""
+
+    @staticmethod
+    def of(point: OperatingPoint) -> list[_Tested]:
+        """Return the promises of a point, but those that are kept by always answering the root."""
+        if not GUARANTEES[point.request.guarantee].promises:
+            return []
+        promises = point.request.promises(point.hierarchy)
+        if point.by == "rank":
+            return [_Tested(each.name, each) for each in promises if point.thresholds[each.rank] < math.inf]
+        if point.by == "all":
+            return [_Tested("", promises[0])]
+        merged_with = {name: names for names in point.merged for name in names}
+        answered = [name for name, tau in point.thresholds.items() if tau < math.inf or not point.root_is_safe]
+        groups = dict.fromkeys(merged_with.get(name, (name,)) for name in answered)
+        return [_Tested(names[0], promises[0], frozenset(names)) for names in groups]
+
+    def level(self, point: OperatingPoint, delta: float) -> float:
+        """Return the mean loss to test so that false alarms occur in at most a share δ of all streams."""
+        largest = point.request.largest_cluster
+        bound = self.promise.bound(point.clusters is None or largest == 1, exactly(delta))
+        units, examples = point.calibrated_on[self.name]
+        mass = Fraction(units) if largest is None else Fraction(examples, largest)
+        return GUARANTEES[bound.guarantee].tested(units, mass, bound)
+
+    def outcome(self, point: OperatingPoint, watched: Watched, labels: Indices) -> Outcome:
+        """Return how answers with labels turned out."""
+        if self.members is None:
+            return self.promise.outcome(labels, watched.answers)
+        if watched.names is None:
+            raise ParameterError(f"The point has a promise for each {point.by}: give that of each example.")
+        rows = np.flatnonzero([name in self.members for name in watched.names.tolist()])
+        outcome = self.promise.outcome(labels[rows], watched.answers[rows])
+        return outcome._replace(rows=rows[outcome.rows])
 
 
 class _MonitorFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -136,10 +183,10 @@ class Monitor:
         self.point = point
         self.delta = float(delta)
         self.seed = int(seed)
-        self._promises = promises_of(point)
-        share, price = len(self._promises), GUARANTEES[point.guarantee].alarm_price
+        self._tested = _Tested.of(point)
+        share, price = len(self._tested), GUARANTEES[point.request.guarantee].alarm_price
         self.promise = tuple(
-            Test(each.name, each.level(self.delta / share), share * price) for each in self._promises
+            Test(each.name, each.level(point, self.delta / share), share * price) for each in self._tested
         )
         """The tests with labels: one for each promise."""
         self.shift = Test("", 0.0)
@@ -221,14 +268,14 @@ class Monitor:
             self._watch_promise(watched, labels)
 
     def _watch_promise(self, watched: Watched, labels: Indices) -> None:
-        if not GUARANTEES[self.point.guarantee].promises:
+        if not GUARANTEES[self.point.request.guarantee].promises:
             raise ParameterError("An empirical point promises nothing, so there is nothing to test with labels.")
         if labels.shape != (len(watched),):
             raise ScoreError(f"One label per answer is needed: {len(watched):,}; got shape {labels.shape}.")
         digests = self._new(" with a label", self._labelled, watched)
         tests = []
-        for test, promise in zip(self.promise, self._promises, strict=True):
-            outcome = promise.outcome(watched, labels)
+        for test, tested in zip(self.promise, self._tested, strict=True):
+            outcome = tested.outcome(self.point, watched, labels)
             clusters = None if watched.clusters is None else watched.clusters[outcome.rows]
             value, total, units = self._bets(test, outcome, clusters)
             tests.append(test.after(mean_bets(value, test.level), units, total))
@@ -238,19 +285,19 @@ class Monitor:
         self, test: Test, outcome: Outcome, clusters: NDArray[np.object_] | None
     ) -> tuple[Floats, float, int]:
         """Return what is bet on, from -α to 1 - α; the sum of the losses; and the number of units."""
-        _, loss, meant = outcome
+        _, loss, counts = outcome
         if clusters is None:
-            return loss[meant] - test.level, float(loss[meant].sum()), int(meant.sum())
+            return loss[counts] - test.level, float(loss[counts].sum()), int(counts.sum())
         names, member = numbered(clusters)
-        units = Clusters.of(member, len(member), self.point.largest_cluster)
+        units = Clusters.of(member, len(member), self.point.request.largest_cluster)
         if units.largest is not None and units.size.max(initial=0) > units.largest:
             row = int(np.argmax(units.size))
             raise ParameterError(
                 f"The cluster {names[member[row]]!r} has {units.size[row]:,} examples, more than "
                 f"{units.largest:,}."
             )
-        value = np.where(meant, loss - test.level, 0.0) / units.divisor
-        total = float(np.sum(np.where(meant, loss, 0.0) / units.size))
+        value = np.where(counts, loss - test.level, 0.0) / units.divisor
+        total = float(np.sum(np.where(counts, loss, 0.0) / units.size))
         return np.bincount(member, value, minlength=units.number).astype(np.float64), total, units.number
 
     def _watch_shift(self, watched: Watched) -> None:

@@ -14,19 +14,19 @@ import msgspec
 import numpy as np
 
 from hedgerow.arrays import as_numpy
-from hedgerow.choose.among import ANSWERED, among_nodes
 from hedgerow.choose.families import FAMILIES
-from hedgerow.choose.guarantees import GUARANTEES
-from hedgerow.choose.ranks import RANKS, answers_by_rank
-from hedgerow.choose.shift import Stratum  # noqa: TC001  (the types are read when the module is loaded)
-from hedgerow.choose.tips import BINS, tip_likelihoods
-from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, argument, some
+from hedgerow.choose.paths import RANKS, Paths
+from hedgerow.choose.promise import ANSWERED
+from hedgerow.choose.request import By, Request, RequestFile
+from hedgerow.choose.shift import checked_weights
+from hedgerow.choose.tips import BINS, clades_of, tip_likelihoods
+from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, some
 from hedgerow.files import read_text, reading, write_json
-from hedgerow.infer import Candidates, most_likely_tip, most_specific_above
+from hedgerow.infer import Candidates, most_specific_above
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Pooling, Scale, Treatment
 from hedgerow.measure import Ranks
 from hedgerow.score_files import Scores
-from hedgerow.tree import Hierarchy, Indices, Settings
+from hedgerow.tree import Hierarchy, Settings
 
 if TYPE_CHECKING:
     import os
@@ -39,10 +39,8 @@ if TYPE_CHECKING:
 AGAIN = "Choose the point again with hedgerow select."
 
 FORMAT = "hedgerow operating point"
-VERSION = 3
+VERSION = 4
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
-By = Literal["all", "group", "clade", "rank"]
-"""What the thresholds are for."""
 
 
 @final
@@ -64,24 +62,12 @@ class OperatingPoint:
 
     hierarchy: Hierarchy
     """The tree that the point is for."""
-    target: Mapping[str, float]
-    """What is promised: the level of a metric, or of each rank (the share not wrong there)."""
-    overclassification: Mapping[str, float]
-    """The share of examples of unknown taxa that may be given a name at each rank."""
-    guarantee: str
-    """The name of a guarantee, such as "conformal"."""
-    delta: Annotated[float, msgspec.Meta(gt=0, lt=1)] | None
-    """With "pac", the probability that the promise is broken."""
-    rule: str
-    """The name of a family of rules, or "ranks"."""
-    by: By
-    """What the thresholds are for: "all" examples, or each "group", "clade" or "rank"."""
+    request: Request
+    """What it was asked for."""
     thresholds: Mapping[str, float]
     """On the scale of the likelihoods, or λ; by group, clade or rank, or "" for all; infinite: always the root."""
     scale: Scale
     """The scale of the likelihoods."""
-    among: str | None = None
-    """Which answers the promise is about: "answered", or those at a rank or depth and below; None for all."""
     at_most: bool = False
     """Whether the target must not be exceeded, because lower values of the metric are better."""
     root_is_safe: bool = True
@@ -92,18 +78,8 @@ class OperatingPoint:
     An example of weight w gets the last threshold whose largest weight is at least w, and the root if there is
     none. `thresholds` holds that of the mean weight.
     """
-    expect: tuple[Stratum, ...] = ()
-    """The shares of classes in the data that the promise is for: `classes` and their `share`.
-
-    Empty if they are those of the examples."""
-    estimated: bool = False
-    """Whether these shares were estimated, so that the promise is approximate."""
-    clade_depth: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None = None
-    """The depth of the clades."""
-    pools: tuple[tuple[str, ...], ...] = ()
+    merged: tuple[tuple[str, ...], ...] = ()
     """The groups or clades that share a threshold, and a promise, because some of them had few examples."""
-    settings: Settings = field(default_factory=Settings)
-    """What counts as specific and as right."""
     temperature: Annotated[float, msgspec.Meta(gt=0)] = 1.0
     """The number that the scores were divided by."""
     prior: str | None = None
@@ -114,8 +90,6 @@ class OperatingPoint:
     """The number of examples that the point was chosen with."""
     clusters: Count | None = None
     """The number of their clusters, if they had any."""
-    largest_cluster: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None = None
-    """If every example counts once, and not every cluster: the size that no cluster exceeds."""
     calibrated_on: Mapping[str, tuple[Count, Count]] = field(default_factory=dict)
     """How many units (examples, or clusters) and examples each promise was made with.
 
@@ -131,6 +105,26 @@ class OperatingPoint:
     """The version of hedgerow that chose it."""
 
     @property
+    def rule(self) -> str:
+        """The name of a family of rules, or "ranks"."""
+        return RANKS if self.by == "rank" else self.request.rule
+
+    @property
+    def by(self) -> By:
+        """What the thresholds are for: "all" examples, or each "group", "clade" or "rank"."""
+        return self.request.by
+
+    @property
+    def clade_depth(self) -> int | None:
+        """The depth of the clades, if there is a threshold for each."""
+        return self.request.clade_depth(self.hierarchy)
+
+    @property
+    def settings(self) -> Settings:
+        """What counts as specific and as right."""
+        return self.request.settings
+
+    @property
     def threshold(self) -> float:
         """The only threshold, on the scale of the likelihoods."""
         if self.by != "all":
@@ -140,14 +134,19 @@ class OperatingPoint:
     @property
     def promise(self) -> str:
         """What is promised, in a few words: "correct >= 0.95"."""
-        parts = [f"{name} {'<=' if self.at_most else '>='} {level:g}" for name, level in self.target.items()]
-        parts += [f"{rank} given to unknown taxa <= {level:g}" for rank, level in self.overclassification.items()]
-        among = {None: "", ANSWERED: " among those answered"}.get(
-            self.among, f" among answers at {self.among} or below"
-        )
-        doubt = " (approximately: the shares of classes are estimates)" if self.estimated else ""
-        doubt = " (if the weights are exact)" if self.weight_steps else doubt
-        return ", ".join(parts) + among + doubt
+        asked, among = self.request, ""
+        targets = asked.per_rank or {}
+        if asked.target is not None:
+            targets = {asked.metric_name: asked.target[1]}
+        parts = [f"{name} {'<=' if self.at_most else '>='} {float(level):g}" for name, level in targets.items()]
+        unknown = (asked.overclassification or {}).items()
+        parts += [f"{rank} given to unknown taxa <= {float(share):g}" for rank, share in unknown]
+        if asked.among is not None:
+            among = (
+                " among those answered" if asked.among == ANSWERED else f" among answers at {asked.among} or below"
+            )
+        exact = "weights" if asked.weights else "expected shares" if asked.expect else ""
+        return ", ".join(parts) + among + (f" (if the {exact} are exact)" if exact else "")
 
     # Answering ---------------------------------------------------------------------------------------------
 
@@ -171,8 +170,8 @@ class OperatingPoint:
             return np.concatenate([self.answer(block) for block in self.prepared(q)])
         likelihoods = self._fitting(q)
         if self.by == "rank":
-            lowest = self.lowest_by_node(likelihoods.hierarchy)
-            return answers_by_rank(likelihoods, lowest, self._candidates(likelihoods))
+            candidates, lowest = self._candidates(likelihoods), self.lowest_by_node(likelihoods.hierarchy)
+            return Paths.of(likelihoods, candidates).answers(lowest, candidates, likelihoods.scale)
         tau, candidates = self._threshold_of_each(likelihoods, groups, weights), self._candidates(likelihoods)
         if self.rule == "threshold":  # without the events, which take longer
             return as_numpy(most_specific_above(likelihoods, candidates, tau)).astype(np.int64)
@@ -319,10 +318,11 @@ class OperatingPoint:
         content = {
             "format": FORMAT,
             "schema": VERSION,
+            "request": self.request.to_dict(),
+            **{name: getattr(self, name) for name in _DECISION},
             **{name: msgspec.to_builtins(getattr(self, name)) for name in _FIELDS},
             "thresholds": {name: _written(tau) for name, tau in self.thresholds.items()},
             "weight_steps": [[most, _written(tau)] for most, tau in self.weight_steps],
-            "settings": self.settings.to_dict(),
             "tree": self.hierarchy.to_dict(),
         }
         return content | {"digest": digest(content)}
@@ -366,34 +366,10 @@ class OperatingPoint:
             scale = "" if self.scale == "probability" else f" on the scale {self.scale!r}"
             tau = f"threshold {self.threshold:.6g}{scale}"
         unit = "" if self.clusters is None else f" in {self.clusters:,} clusters"
-        return f"OperatingPoint({self.promise}, {self.guarantee}: {tau}, {self.examples:,} examples{unit})"
+        return f"OperatingPoint({self.promise}, {self.request.guarantee}: {tau}, {self.examples:,} examples{unit})"
 
     if TYPE_CHECKING:  # attached by `hedgerow.show`
         _repr_html_: ClassVar[Callable[..., str]]
-
-
-def clades_of(q: AnyLikelihoods, depth: int, candidates: Candidates) -> NDArray[np.object_]:
-    """Return the name of the clade of each example: the node above its most likely tip at a depth, or the tip."""
-    return q.hierarchy.names[clade_of_node(q.hierarchy, depth)[most_likely_tip(q, candidates)]]
-
-
-def clade_of_node(hierarchy: Hierarchy, depth: int) -> Indices:
-    """Return the node above each node at a depth, or the node itself if it is not below that depth."""
-    above = np.arange(len(hierarchy))
-    for level in hierarchy.levels[depth + 1 :]:
-        above[level] = above[hierarchy.parent[level]]
-    return above
-
-
-def checked_weights(weights: ArrayLike, examples: int) -> NDArray[np.float64]:
-    """Return one weight for each example; raise an error if they are not finite numbers from 0 on."""
-    given = np.asarray(weights, dtype=np.float64)
-    if given.shape != (examples,):
-        raise ScoreError(f"weights needs one entry per example, {examples:,}; got shape {given.shape}.")
-    if (bad := ~((given >= 0) & (given < np.inf))).any():
-        row = int(np.argmax(bad))
-        raise ScoreError(f"A weight is a finite number from 0 on; that of example {row:,} is {given[row]:g}.")
-    return given
 
 
 def _parents(hierarchy: Hierarchy) -> dict[str, str]:
@@ -405,17 +381,20 @@ def _parents(hierarchy: Hierarchy) -> dict[str, str]:
 # Points as files: JSON with every field, the tree and a digest; all of it is checked before it is used ----------
 
 
-_FIELDS = [each.name for each in fields(OperatingPoint) if each.name != "hierarchy"]
+_DECISION = {"rule": str, "by": By, "clade_depth": int | None}
+"""What programs that only answer need to know of the request."""
+_FIELDS = [each.name for each in fields(OperatingPoint) if each.name not in ("hierarchy", "request")]
 _TYPES = get_type_hints(OperatingPoint, include_extras=True) | {
     "thresholds": dict[str, float | Literal["inf", "-inf"]],  # JSON has no infinity
     "weight_steps": list[tuple[float, float | Literal["inf", "-inf"]]],
-    "settings": dict[str, str],
 }
 PointFile: Any = msgspec.defstruct(
     "PointFile",
     [
         ("format", str),
         ("schema", int),
+        ("request", RequestFile),
+        *_DECISION.items(),
         *((name, _TYPES[name]) for name in _FIELDS),
         ("tree", dict[str, Any]),
         ("digest", str),
@@ -449,38 +428,25 @@ def point_of(content: Any, shown: str) -> OperatingPoint:
         found["thresholds"] = {name: float(tau) for name, tau in file.thresholds.items()}
         found["weight_steps"] = tuple((most, float(tau)) for most, tau in file.weight_steps)
         try:
-            found["settings"] = Settings.from_dict(file.settings)
-            found["hierarchy"] = hierarchy = Hierarchy.from_dict(file.tree)
-            if file.among is not None:
-                among_nodes(hierarchy, file.among)
+            request = Request.from_dict(content["request"], at_most=file.at_most)
+            point = OperatingPoint(Hierarchy.from_dict(file.tree), request, **found)
+            promised = {each.rank for each in request.promises(point.hierarchy)}
         except HedgerowError as error:
             raise ValueError(str(error).rstrip(".")) from None
-        if file.guarantee not in GUARANTEES or file.rule not in (*FAMILIES, RANKS):
-            raise ValueError(f"it has the guarantee {file.guarantee!r} and the rule {file.rule!r}")
-        promised = {*file.target, *file.overclassification}
-        if not promised:
-            raise ValueError("it has no target")
-        if file.rule != RANKS and (len(file.target) != 1 or file.overclassification):
-            raise ValueError(f"the rule {file.rule!r} has one target, not {some(promised)}")
+        if any(getattr(point, name) != getattr(file, name) for name in _DECISION):
+            raise ValueError("its rule is not that of its request")
         if len(file.tip_counts) not in (0, BINS):
             raise ValueError("its counts are not those of the bins")
-        if not file.thresholds or not _thresholds_fit(hierarchy, file):
+        if not _thresholds_fit(point, promised):
             raise ValueError("its thresholds do not fit the rest of it")
-    return OperatingPoint(**found)
+    return point
 
 
-def _thresholds_fit(hierarchy: Hierarchy, file: Any) -> bool:
-    """Return whether the names of the thresholds agree with `by`, `rule`, `clade_depth` and the targets."""
-    known = {
-        "group": set(file.thresholds),
-        "clade": set(hierarchy.names.tolist()),
-        "rank": set(Ranks.of(hierarchy).names),
-        "all": {""},
-    }
-    by_rank, by_clade = file.rule == RANKS, file.clade_depth is not None
-    pooled = [name for pool in file.pools for name in pool]
-    if len(pooled) > len(set(pooled)) or not set(pooled) <= set(file.thresholds):
+def _thresholds_fit(point: OperatingPoint, promised: set[str]) -> bool:
+    """Return whether thresholds are named like the groups, clades or ranks that they are for."""
+    named, merged = set(point.thresholds), [name for names in point.merged for name in names]
+    if not named or len(merged) > len(set(merged)) or not set(merged) <= named:
         return False
-    agree = (file.by == "rank", file.by == "clade") == (by_rank, by_clade)
-    named = set(file.thresholds)
-    return agree and named <= known[file.by] and (not by_rank or named == {*file.target, *file.overclassification})
+    if point.by == "group":
+        return True
+    return named <= set(point.hierarchy.names.tolist()) if point.by == "clade" else named == promised

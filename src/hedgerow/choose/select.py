@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from hedgerow.choose.calibration import CalibrationSet, gather
-from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.point import OperatingPoint
-from hedgerow.choose.ranks import RANKS
-from hedgerow.choose.shift import Strata, shares_like
-from hedgerow.choose.spec import SelectionSpec
+from hedgerow.choose.request import Request
 from hedgerow.choose.thresholds import thresholds_of
 from hedgerow.choose.tips import BINS, bins_of, mean_of_each
 from hedgerow.errors import ParameterError, ScoreError, argument, some
-from hedgerow.likelihood import AnyLikelihoods, Likelihoods
-from hedgerow.measure import example_blocks, labels_at_the_root, repeated_ids
-from hedgerow.score_files import Progress, Scores, silent
+from hedgerow.measure import labels_at_the_root, repeated_ids
+from hedgerow.score_files import Progress, silent
 from hedgerow.tree import Hierarchy, SettingKeywords, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from fractions import Fraction
+    import os
+    from collections.abc import Mapping
 
     from numpy.typing import ArrayLike
 
     from hedgerow.likelihood import Scale
-    from hedgerow.score_files import Block
+
+    Table = Mapping[str, Any] | str | os.PathLike[str]
 
 
 def select(
@@ -38,23 +34,23 @@ def select(
     scores: Any,
     labels: ArrayLike | None = None,
     *,
-    target: tuple[Any, Any] | None = None,
-    per_rank: Mapping[str, Any] | None = None,
-    overclassification: Mapping[str, Any] | None = None,
+    target: tuple[Any, Any] | str | None = None,
+    per_rank: Mapping[str, Any] | str | None = None,
+    overclassification: Mapping[str, Any] | str | None = None,
     guarantee: str | None = None,
-    delta: float = 0.05,
+    delta: float | str = 0.05,
     among: str | int | None = None,
     groups: ArrayLike | bool | None = None,
     clusters: ArrayLike | bool | None = None,
     weights: ArrayLike | bool | None = None,
-    expect: Mapping[str, Any] | None = None,
-    like: Any = None,
+    expect: Table | None = None,
     unit: str = "cluster",
     largest_cluster: int | None = None,
     clades: int | str | None = None,
-    pool_small: bool | Mapping[str, float] = False,
+    merge_small: bool = False,
+    merge_sizes: Table | None = None,
     rule: str = "threshold",
-    bounds: tuple[float, float] | None = None,
+    bounds: tuple[float, float] | str | None = None,
     classes: ArrayLike | None = None,
     scale: Scale | None = None,
     progress: Progress = silent,
@@ -74,8 +70,8 @@ def select(
     scores, labels
         A score file from `hedgerow.open_scores`, or likelihoods [examples, nodes] with labels, as in `evaluate`.
     target
-        A metric and its level on new examples, such as ("correct", 0.95): a name from `hedgerow.metrics`, a
-        `Metric`, or a function (tree, label, prediction).
+        A metric and its level on new examples, such as ("correct", 0.95) or "correct=0.95": a name from
+        `hedgerow.metrics`, a `Metric`, or a function (tree, label, prediction).
     per_rank
         Instead of a target: for each rank, the share of new examples that are not wrong there, such as
         ``{"family": 0.99, "species": 0.9}``. An answer that does not reach a rank is not wrong there. If the tree
@@ -104,10 +100,8 @@ def select(
         True: those of the score file. The new example's own weight counts too: ``point.predict(q, weights=w)``.
     expect
         For new data with other shares of classes: the shares there, in any unit, by the name of a class or
-        clade. The examples of each class must be like those of that class there. Classes that are not listed do
-        not occur.
-    like
-        New scores without labels, a score file or likelihoods, from which these shares are estimated.
+        clade, or a table of class and share. The examples of each class must be like those of that class there.
+        Classes that are not listed do not occur.
     unit, largest_cluster
         With clusters, what counts once: each "cluster", or each "example"; then `largest_cluster` is the size that
         no cluster, old or new, exceeds.
@@ -115,10 +109,10 @@ def select(
         A depth or rank: each clade there gets its own threshold and promise, for the examples whose most likely
         tip lies in it: the most likely leaf, or where no leaf is listed, the deepest node that is. A tip above
         that depth is a clade of its own.
-    pool_small
-        True: groups or clades with too few examples for a promise share a threshold, and a promise, with others:
-        clades with those near them in the tree. The promise is then approximate, since the same examples say which
-        are small; a mapping from names to sizes that come from elsewhere keeps it exact.
+    merge_small, merge_sizes
+        Groups or clades with too few examples for a promise share a threshold, and a promise, with others: clades
+        with those near them in the tree. With `merge_small=True` the promise is approximate, since the same
+        examples say which are small; `merge_sizes`, sizes that come from elsewhere by name, keeps it exact.
     rule
         The family of rules: "threshold", "climbing" or "expected-information".
     bounds
@@ -143,112 +137,73 @@ def select(
     >>> hr.select(h, q, ["cat"] * 15 + ["dog"] * 5, target=("recall", 0.6), guarantee="empirical").threshold
     0.599...
     """
-    spec = SelectionSpec.of(
-        hierarchy,
+    request = Request.of(
         target=target,
         per_rank=per_rank,
         overclassification=overclassification,
         guarantee=guarantee,
         delta=delta,
         among=among,
+        groups=groups is not None and groups is not False,
+        clusters=clusters is not None and clusters is not False,
+        weights=weights is not None and weights is not False,
+        expect=expect,
         unit=unit,
         largest_cluster=largest_cluster,
-        pool_small=pool_small,
         clades=clades,
+        merge_small=merge_small,
+        merge_sizes=merge_sizes,
         rule=rule,
         bounds=bounds,
         settings=getattr(scores, "settings", Settings()).updated(**settings),
-        by_group=groups is not None and groups is not False,
-        weighted=weights is not None and weights is not False,
-        expect=expect,
-        like=like is not None,
     )
     about: dict[str, Any] = {"groups": groups, "clusters": clusters, "weights": weights}
-    examples = gather(spec, scores, labels, classes=classes, scale=scale, progress=progress, **about)
-    if like is not None:
-        here = example_blocks(hierarchy, scores, labels, classes, None, scale)
-        spec = expecting(spec, examples, here, like, scale)
-    point = choose(spec, examples)
+    examples = gather(request, hierarchy, scores, labels, classes=classes, scale=scale, progress=progress, **about)
+    point = choose(request, examples)
     for note in point.notes:
         warnings.warn(note, stacklevel=2)
     return point
 
 
-def expecting(
-    spec: SelectionSpec, examples: CalibrationSet, blocks: Iterable[Block], like: Any, scale: Scale | None = None
-) -> SelectionSpec:
-    """Return a request that expects the shares of classes in new scores, estimated with the calibration blocks."""
-    new = (block.likelihoods for block in like) if isinstance(like, Scores) else [like]
-    found = (Likelihoods.of(spec.hierarchy, q, scale) for q in new)
-    checked = (_alike(examples, q) for q in found)
-    shares = shares_like(
-        spec.hierarchy, examples.labels, (block.likelihoods for block in blocks), checked, spec.aim.alpha
-    )
-    return replace(spec, expect=Strata.of(spec.hierarchy, shares), estimated=True)
-
-
-def _alike(examples: CalibrationSet, q: AnyLikelihoods) -> AnyLikelihoods:
-    if differ := examples.treatment.difference(q.treatment):
-        raise ParameterError(
-            f"The new scores must be treated like those with labels: {differ.what}. {differ.remedy}."
-        )
-    return q
-
-
-def choose(spec: SelectionSpec, examples: CalibrationSet) -> OperatingPoint:
+def choose(request: Request, examples: CalibrationSet) -> OperatingPoint:
     """Choose a point with a calibration set."""
-    doubts = _doubts(spec, examples)
-    found = thresholds_of(spec, examples)
-    target, tree = spec.target, spec.hierarchy
+    doubts = _doubts(request, examples)
+    found, tree = thresholds_of(request, examples), examples.hierarchy
+    losses = [promise.loss for promise in request.promises(tree)]
     from importlib import metadata  # takes a while, and few need it
 
     return OperatingPoint(
         tree if tree.title is None else Hierarchy(tree.names, tree.parent, tree.rank),
-        target=_floats(spec.per_rank if target is None else {target.name: target.level}),
-        overclassification=_floats(spec.overclassification),
-        guarantee=spec.guarantee,
-        delta=float(spec.delta) if GUARANTEES[spec.guarantee].uses_delta else None,
-        rule=RANKS if target is None else spec.rule,
-        by=spec.by,
+        request,
         thresholds=found.thresholds,
         scale=examples.scale,
-        among=spec.among,
-        largest_cluster=spec.largest_cluster,
+        at_most=any(loss.at_most for loss in losses),
+        root_is_safe=all(loss.is_0_at_the_root for loss in losses),
         weight_steps=found.weight_steps,
-        expect=() if spec.expect is None else spec.expect.described,
-        estimated=spec.estimated,
-        at_most=target is not None and not target.higher_is_better,
-        root_is_safe=spec.from_root,
-        clade_depth=spec.clade_depth,
-        pools=found.pools,
-        settings=spec.settings,
+        merged=found.merged,
         **vars(examples.treatment),
         examples=len(examples),
+        clusters=None if examples.clusters is None else examples.counted(request).number,
         calibrated_on=found.calibrated_on,
-        tip_counts=_tip_counts(spec, examples),
-        clusters=None if examples.clusters is None else examples.counted(spec).number,
+        tip_counts=_tip_counts(request, examples),
         notes=(*doubts, *found.notes),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         version=metadata.version("hedgerow"),
     )
 
 
-def _tip_counts(spec: SelectionSpec, examples: CalibrationSet) -> tuple[int, ...]:
+def _tip_counts(request: Request, examples: CalibrationSet) -> tuple[int, ...]:
     """Return how many units are in each bin of tip likelihoods; none if new data are expected to differ."""
-    if examples.tips is None or spec.is_shifted:
+    if examples.tips is None or request.is_shifted:
         return ()
     tips = mean_of_each(examples.tips, examples.clusters)
     return tuple(np.bincount(bins_of(tips), minlength=BINS).tolist())
 
 
-def _doubts(spec: SelectionSpec, examples: CalibrationSet) -> list[str]:
+def _doubts(request: Request, examples: CalibrationSet) -> list[str]:
     """Return reasons to doubt the promise, as sentences; a single cluster is an error."""
     doubts = []
-    _check_largest(spec, examples)
-    if (spec.is_shifted or spec.estimated) and examples.clusters is not None:
-        raise ParameterError(
-            "Weights and expected shares are for examples without clusters: leave out one or the other."
-        )
+    _check_largest(request, examples)
     if examples.unused_clusters:
         doubts.append(
             "The examples are in clusters, which are not used: the promise holds only if all examples are "
@@ -260,31 +215,31 @@ def _doubts(spec: SelectionSpec, examples: CalibrationSet) -> list[str]:
             f"If those of one id belong together, give {argument('clusters', 'COLUMN', python='clusters=')}."
         )
         doubts += [f"{doubt} {together}" for doubt in repeated_ids(examples.ids)]
-    if spec.overclassification and not spec.per_rank:
+    if request.overclassification and not request.per_rank:
         doubts.append(
             "Nothing is promised about answers to examples of known classes, which may be wrong at any rank. To "
             f"promise something for them too, give {argument('per_rank', 'RANK=LEVEL', python='per_rank={...}')}."
         )
-    if spec.target is not None or spec.per_rank:
-        doubts += labels_at_the_root(examples.labels, spec.settings)
+    if request.target is not None or request.per_rank:
+        doubts += labels_at_the_root(examples.labels, request.settings)
     distinct = np.unique(examples.labels)
     if len(distinct) == 1:
         doubts.append(
-            f"All labels are {spec.hierarchy.names[distinct[0]]!r}: nothing is known about other classes."
+            f"All labels are {examples.hierarchy.names[distinct[0]]!r}: nothing is known about other classes."
         )
-    if spec.pool_small == {}:
-        doubts.append(
-            f"Which {spec.by}s are pooled follows from how many of these examples they have, so the promise for a "
-            f"pool is approximate. To keep it exact, give their sizes from elsewhere: "
-            f"{argument('pool_sizes', 'FILE', python='pool_small={...}')}."
-        )
-    elif spec.pool_small is not None and spec.by == "group" and examples.groups is not None:
-        unnamed = sorted(set(examples.groups.tolist()) - spec.pool_small.keys())
+    if request.merge_sizes is not None and request.by == "group":
+        unnamed = sorted(set(examples.names("group").tolist()) - request.merge_sizes.keys())
         if unnamed:
             doubts.append(
-                f"The sizes from elsewhere do not have {some(unnamed)}: they count as 0, and the promise for "
-                f"the pool that they are in is approximate. Give their sizes too."
+                f"The sizes from elsewhere do not have {some(unnamed)}: they count as 0, and the promise for the "
+                f"groups that they are merged with is approximate. Give their sizes too."
             )
+    elif request.merges and request.merge_sizes is None:
+        doubts.append(
+            f"Which {request.by}s are merged follows from how many of these examples they have, so the promise "
+            f"for merged {request.by}s is approximate. To keep it exact, give their sizes from elsewhere: "
+            f"{argument('merge_sizes', 'FILE', python='merge_sizes={...}')}."
+        )
     if examples.clusters is not None and len(set(examples.clusters.tolist())) == 1:
         raise ScoreError(
             f"All {len(examples):,} examples are in one cluster, {examples.clusters[0]!r}. A promise for new "
@@ -293,22 +248,13 @@ def _doubts(spec: SelectionSpec, examples: CalibrationSet) -> list[str]:
     return doubts
 
 
-def _check_largest(spec: SelectionSpec, examples: CalibrationSet) -> None:
+def _check_largest(request: Request, examples: CalibrationSet) -> None:
     """Refuse a size of the largest cluster that the clusters do not have."""
-    if spec.largest_cluster is None:
+    if request.largest_cluster is None or examples.clusters is None:
         return
-    if examples.clusters is None:
-        raise ParameterError(
-            f"{argument('unit', 'example')} is for examples in clusters: give "
-            f"{argument('clusters', 'COLUMN', python='clusters=')} too, or leave it out."
-        )
     names, size = np.unique(examples.clusters.astype(str), return_counts=True)
-    if (largest := size.max()) > spec.largest_cluster:
+    if (largest := size.max()) > request.largest_cluster:
         raise ParameterError(
             f"The cluster {str(names[np.argmax(size)])!r} has {largest:,} examples, more than the largest "
-            f"may have, {spec.largest_cluster:,}: give {argument('largest_cluster', str(largest))} or more."
+            f"may have, {request.largest_cluster:,}: give {argument('largest_cluster', str(largest))} or more."
         )
-
-
-def _floats(shares: Mapping[str, Fraction]) -> dict[str, float]:
-    return {name: float(share) for name, share in shares.items()}

@@ -5,20 +5,25 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from dataclasses import fields
 from typing import Any, get_args
 
 import msgspec
 
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES
+from hedgerow.choose.paths import RANKS
 from hedgerow.choose.point import FORMAT, VERSION, OperatingPoint, PointFile
-from hedgerow.choose.ranks import RANKS
+from hedgerow.choose.request import Request, RequestFile
 from hedgerow.tree import BelowLabel, InformationKind, SavedTree, Settings, SingleChild
 
 _ABOUT = {
     "format": "What the file is.",
     "schema": "The version of the format.",
-    "settings": "What counts as specific and as right.",
+    "request": "What the point was asked for: the keywords of `select`.",
+    "rule": 'The rule of the request; "ranks" if there is a threshold for each rank.',
+    "by": 'What the thresholds are for: "all" examples, or each "group", "clade" or "rank".',
+    "clade_depth": "The depth of the clades, if there is a threshold for each.",
     "tree": "The tree that the point is for, with its nodes in depth-first order.",
     "digest": "The SHA-256, in hexadecimal, of everything else.",
 }
@@ -39,12 +44,15 @@ def point_schema() -> dict[str, Any]:
     found = schema["properties"]
     found["format"]["const"], found["schema"]["const"] = FORMAT, VERSION
     found["rule"]["enum"] = [*FAMILIES, RANKS]
-    found["guarantee"]["enum"] = list(GUARANTEES)
-    about = _field_docs(Settings)
+    options = {each.name: each.metadata.get("help") or each.metadata["about"] for each in fields(Request)}
+    del schema["$defs"]
+    found["request"] = _schema(RequestFile, options, _ABOUT["request"])
+    asked, about = found["request"]["properties"], _field_docs(Settings)
+    asked["rule"]["enum"], asked["guarantee"]["enum"] = list(FAMILIES), list(GUARANTEES)
     choices = {
         name: {"enum": sorted(get_args(kind)), "description": about[name]} for name, kind in _CHOICES.items()
     }
-    found["settings"] |= {"properties": choices, "required": list(choices), "additionalProperties": False}
+    asked["settings"] |= {"properties": choices, "required": list(choices), "additionalProperties": False}
     found["tree"] = _schema(SavedTree, _field_docs(SavedTree), _ABOUT["tree"])
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 

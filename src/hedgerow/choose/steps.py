@@ -17,19 +17,28 @@ import numpy as np
 
 from hedgerow.arrays import take_rows
 from hedgerow.choose.betting import Walk, passed_from, refuted
-from hedgerow.choose.families import FAMILIES
-from hedgerow.choose.guarantees import GUARANTEES, TooFew, exactly
+from hedgerow.choose.exact import exactly
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hedgerow.choose.calibration import CalibrationSet
     from hedgerow.choose.shift import Weighing
-    from hedgerow.choose.spec import SelectionSpec
     from hedgerow.measure import Clusters, Events
     from hedgerow.tree import Indices
 
 _ROUNDING = 1e-15  # of a sum of losses, per term
+
+
+class TooFew(Exception):  # noqa: N818  (it never leaves this package)
+    """There are too few examples or clusters to promise anything."""
+
+
+class AffordsNothing(Exception):  # noqa: N818  (it never leaves this package)
+    """Even the safe end is beyond the budget."""
+
+    def __init__(self, loss: Fraction) -> None:
+        super().__init__(loss)
+        self.loss = loss
 
 
 @final
@@ -76,16 +85,33 @@ class Losses:
     """Whether the safe end is the root: then thresholds fall."""
 
     @classmethod
-    def of(cls, spec: SelectionSpec, examples: CalibrationSet) -> Losses:
-        """Return what the target says of the answers to examples."""
-        events, labels = examples.events, examples.labels
-        told = np.append(labels, np.repeat(events.label, events.count)).astype(np.int64)
-        losses, parts = spec.losses(told, np.append(np.zeros_like(labels), events.node).astype(np.int64))
-        at_root, after = losses[: len(labels)], losses[len(labels) :]
-        growing = GUARANTEES[spec.guarantee].needs_growing_losses(spec.promise(examples.counted(spec)).binary)
-        base, amount = loss_changes(events, at_root, after, from_root=spec.from_root, growing=growing)
-        grid = FAMILIES[spec.rule].grid(examples.scale)
-        return cls(Changes.of(events, amount), base, parts, grid, spec.from_root)
+    def of(
+        cls,
+        events: Events,
+        losses: NDArray[Any],
+        parts: int,
+        grid: NDArray[np.float64],
+        *,
+        from_root: bool,
+        growing: bool,
+    ) -> Losses:
+        """Follow the loss of each example from event to event.
+
+        Parameters
+        ----------
+        events
+            The events of some examples.
+        losses
+            The loss of each example if the answer is the root, then the loss after each event: whole numbers of
+            parts.
+        parts, grid, from_root
+            See the fields.
+        growing
+            Count each example with its largest loss since the safe end: see `loss_changes`.
+        """
+        at_root, after = losses[: len(events.label)], losses[len(events.label) :]
+        base, amount = loss_changes(events, at_root, after, from_root=from_root, growing=growing)
+        return cls(Changes.of(events, amount), base, parts, grid, from_root)
 
     def taken(self, rows: Indices | slice) -> Losses:
         """Return those of some of the examples."""
@@ -183,7 +209,7 @@ class Steps:
         return self._before(int(within[-1]))
 
     def weighed(self, weighing: Weighing) -> Steps:
-        """Return the steps with losses that count as a weighing says; every example is a cluster of its own."""
+        """Return steps with reweighted losses; every example is a cluster of its own."""
         return replace(
             self,
             amount=self.amount.astype(object) * weighing.times[self.member],
@@ -223,7 +249,7 @@ class Steps:
         return np.append(np.flatnonzero(self.score[1:] != self.score[:-1]), len(self.score) - 1) + 1
 
     def _after(self, passed: int) -> Fraction:
-        """Return the losses after so many steps."""
+        """Return the total loss after the first `passed` steps."""
         return self.start + _total(self.amount[:passed], self.size[:passed], self.parts)
 
     def _exceeding(self, budget: Fraction) -> NDArray[np.bool_]:
@@ -248,14 +274,6 @@ class Steps:
             return float(self.grid[-1]) if self.from_root else np.inf
         score = float(self.score[starts[group]])
         return score if self.from_root else float(np.nextafter(score, -np.inf))
-
-
-class AffordsNothing(Exception):  # noqa: N818  (it never leaves this package)
-    """Even the safe end is beyond the budget."""
-
-    def __init__(self, loss: Fraction) -> None:
-        super().__init__(loss)
-        self.loss = loss
 
 
 def _total(amount: NDArray[Any], size: Indices, parts: int) -> Fraction:

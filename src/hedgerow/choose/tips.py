@@ -1,4 +1,4 @@
-"""The likelihood of the most likely tip, counted in bins: how sure a model is, without labels."""
+"""The most likely tip of each example: the clade it lies in, and its likelihood, counted in bins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hedgerow.likelihood import BOTTOM, AnyLikelihoods, Likelihoods, from_logit,
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.tree import Indices
+    from hedgerow.tree import Hierarchy, Indices
 
 _EDGES = np.arange(-16, 16.01, 0.5)
 """The logits where one bin ends and the next begins: fixed, so that they depend on no example."""
@@ -28,6 +28,19 @@ def tip_likelihoods(q: AnyLikelihoods, candidates: Candidates) -> NDArray[np.flo
         if len(leaves) and leaves.min() > BOTTOM[q.scale]:  # then no other node is a tip
             return np.asarray(to_probability(leaves.max(axis=1), q.scale), dtype=np.float64)
     return np.asarray(to_probability(q.at(most_likely_tip(q, candidates)), q.scale), dtype=np.float64)
+
+
+def clades_of(q: AnyLikelihoods, depth: int, candidates: Candidates) -> NDArray[np.object_]:
+    """Return the name of the clade of each example: the node above its most likely tip at a depth, or the tip."""
+    return q.hierarchy.names[clade_of_node(q.hierarchy, depth)[most_likely_tip(q, candidates)]]
+
+
+def clade_of_node(hierarchy: Hierarchy, depth: int) -> Indices:
+    """Return the node above each node at a depth, or the node itself if it is not below that depth."""
+    above = np.arange(len(hierarchy))
+    for level in hierarchy.levels[depth + 1 :]:
+        above[level] = above[hierarchy.parent[level]]
+    return above
 
 
 def bins_of(tips: NDArray[np.float64]) -> Indices:

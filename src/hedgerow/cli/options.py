@@ -6,6 +6,7 @@ A group is a dataclass: a verb takes it as one parameter, and gets an option for
 from __future__ import annotations
 
 import inspect
+from contextvars import ContextVar
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import wraps
@@ -162,6 +163,9 @@ class GivenSettings:
         return options(**self.keywords)
 
 
+_call: ContextVar[dict[str, list[str]]] = ContextVar("_call")
+"""What was typed for each parameter of the verb that runs."""
+
 TREES, MEASURE = "Look at a tree", "Measure models"
 ANSWER, TRAIN = "Answer with a promise", "Train models"
 """The panels of the verbs."""
@@ -206,6 +210,8 @@ def verb(
 
         @wraps(function)
         def command(**given: Any) -> None:
+            words = {parameter.name: _words(parameter, given[parameter.name]) for parameter in parameters}
+            _call.set({"": ["hedgerow", function.__name__], **words})
             made = {name: _made(group, given) for name, group in groups.items()}
             function(**given, **made)
 
@@ -232,7 +238,9 @@ def _in_panel(parameter: inspect.Parameter, first: Sequence[str]) -> inspect.Par
 def _parameters(group: Any, without: Sequence[str]) -> Iterator[inspect.Parameter]:
     """Yield a parameter for each field of a group."""
     for each in fields(group):
-        hint = _option(each, group.panel) if "help" in each.metadata else _hint(group, each)
+        if each.metadata and "help" not in each.metadata:
+            continue  # no option gives it
+        hint = _option(each, group.panel) if each.metadata else _hint(group, each)
         if is_dataclass(hint):
             yield from _parameters(hint, without)
         elif each.name not in without:
@@ -260,18 +268,34 @@ def _option(given: Field[Any], panel: str) -> Any:
             about["help"].replace("{formats}", _FORMATS),
             option_name(given.name),
             shown=about.get("shown", given.default not in (None, (), False)),
-            panel=panel,
+            panel=about.get("panel", panel),
         ),
     ]
 
 
 def _made(group: Any, given: dict[str, Any]) -> Any:
-    """Make a group of the options that were given, and take them away."""
+    """Make a group of the options that were given, and take them away; one with `of` reads their texts itself."""
     content: dict[str, Any] = {}
     for each in fields(group):
         if each.name in given:
             value = given.pop(each.name)
             content[each.name] = tuple(value or ()) if each.default == () else value
-        elif "help" not in each.metadata and is_dataclass(kind := _hint(group, each)):
+        elif not each.metadata and is_dataclass(kind := _hint(group, each)):
             content[each.name] = _made(kind, given)
-    return group(**content)
+    return getattr(group, "of", group)(**content)
+
+
+def _words(parameter: inspect.Parameter, value: Any) -> list[str]:
+    """Return an argument or option as it was typed; nothing if it has its default."""
+    about = _about(parameter)
+    if value in (None, [], parameter.default):
+        return []
+    name = [max(about.param_decls or [option_name(parameter.name)], key=len)] * isinstance(about, OptionInfo)
+    if value is True:
+        return name
+    return [word for each in (value if isinstance(value, list) else [value]) for word in (*name, str(each))]
+
+
+def call_without(*names: str) -> list[str]:
+    """Return the command that runs, as it was typed, without some of its options."""
+    return [word for name, words in _call.get().items() if name not in names for word in words]

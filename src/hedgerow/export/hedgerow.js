@@ -118,7 +118,7 @@ function prepared(point) {
 }
 
 function prepare(point) {
-  if (point?.format !== "hedgerow operating point" || point.schema !== 3) {
+  if (point?.format !== "hedgerow operating point" || point.schema !== 4) {
     throw new Error("This is no point of this version.");
   }
   for (const name of ["prior", "pool", "weight_steps"]) {
@@ -139,7 +139,7 @@ function prepare(point) {
   const leaf = [];
   const before = [0]; // leaves before each node
   for (let v = 0; v < count; v++) before[v + 1] = before[v] + (children[v] ? 0 : leaf.push(v) && 1);
-  const { information, single_child } = point.settings;
+  const { information, single_child } = point.request.settings;
   const answers = single_child === "answer";
   const isCandidate = parent.map((_, v) => v === 0 || answers || children[v] !== 1);
   const below = (v) => before[end[v]] - before[v];

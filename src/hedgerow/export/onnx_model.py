@@ -105,7 +105,7 @@ def finished(point: OperatingPoint, q: NodeLikelihoods) -> Any:
             "hedgerow_version": point.version,
             "hedgerow_tree": tree.fingerprint,
             "hedgerow_promise": point.promise,
-            "hedgerow_guarantee": point.guarantee,
+            "hedgerow_guarantee": point.request.guarantee,
             "hedgerow_point": json.dumps(content, ensure_ascii=False),
             "hedgerow_classes": json.dumps(tree.names[tree.leaves].tolist(), ensure_ascii=False),
         }

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
 )
 
 from hedgerow import methods
-from hedgerow.choose import OperatingPoint, SelectionSpec, select
+from hedgerow.choose import OperatingPoint, Request, select
 from hedgerow.errors import ParameterError
 from hedgerow.export import Layer, Model, classifier_onnx, save_onnx
 from hedgerow.learn import penalty, targets
@@ -358,7 +358,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 )
             return np.ones(len(node), dtype=bool), np.zeros(0, dtype=np.int64)
         # Refuse a bad target before a long training.
-        SelectionSpec.of(self.hierarchy_, target=self.target, guarantee=self.guarantee)
+        Request.of(target=self.target, guarantee=self.guarantee).promises(self.hierarchy_)
         names = np.arange(len(node)) if clusters is None else np.asarray(clusters)
         check_consistent_length(node, names)
         distinct, member = np.unique(names.astype(str), return_inverse=True)

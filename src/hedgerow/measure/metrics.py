@@ -96,12 +96,15 @@ class Metric:
         The function, of a `Comparison`.
     is_fraction
         Whether its values lie between 0 and 1.
+    is_binary
+        Whether they are 0 or 1.
     """
 
     name: str
     higher_is_better: bool
     definition: Callable[[Comparison], NDArray[Any]]
     is_fraction: bool = False
+    is_binary: bool = False
 
     def __call__(
         self,
@@ -150,7 +153,7 @@ class Metric:
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         # The metrics of this module are pickled by name; others by value, if their definitions can be pickled.
-        by_value = (Metric, (self.name, self.higher_is_better, self.definition, self.is_fraction))
+        by_value = (Metric, tuple(vars(self).values()))
         return self.name if globals().get(self.name) is self else by_value
 
 
@@ -245,8 +248,8 @@ def as_metric(given: str | Metric | CustomMetric) -> Metric:
         return found
     if not callable(found):
         raise ParameterError(f"A metric is a name or a function, not {found!r}.")
-    up, share = getattr(found, "higher_is_better", True), getattr(found, "is_fraction", False)
-    return Metric(name_of_metric(found), bool(up), _OfNodes(found), bool(share))
+    about = (bool(getattr(found, name, False)) for name in ("is_fraction", "is_binary"))
+    return Metric(name_of_metric(found), bool(getattr(found, "higher_is_better", True)), _OfNodes(found), *about)
 
 
 METRICS: Registry[Metric] = Registry(
@@ -255,9 +258,9 @@ METRICS: Registry[Metric] = Registry(
 """Every metric by its name; `METRICS.register` adds your own."""
 
 
-def _fraction(name: str, definition: Callable[[Comparison], NDArray[Any]]) -> Metric:
+def _fraction(name: str, definition: Callable[[Comparison], NDArray[Any]], *, is_binary: bool = False) -> Metric:
     """Add a metric from 0 to 1, of which more is better."""
-    METRICS[name] = Metric(name, True, definition, is_fraction=True)
+    METRICS[name] = Metric(name, True, definition, True, is_binary)
     return METRICS[name]
 
 
@@ -267,13 +270,13 @@ def _cost(name: str, definition: Callable[[Comparison], NDArray[Any]]) -> Metric
     return METRICS[name]
 
 
-correct = _fraction("correct", lambda c: c.hierarchy.is_ancestor(c.prediction, c.label))
+correct = _fraction("correct", lambda c: c.hierarchy.is_ancestor(c.prediction, c.label), is_binary=True)
 """Is the answer the label or an ancestor of it?"""
 
-exact = _fraction("exact", lambda c: c.prediction == c.label)
+exact = _fraction("exact", lambda c: c.prediction == c.label, is_binary=True)
 """Is the answer the label?"""
 
-strictly_exact = _fraction("strictly_exact", lambda c: c.answer == c.label)
+strictly_exact = _fraction("strictly_exact", lambda c: c.answer == c.label, is_binary=True)
 """Is the answer the label? An answer below the label counts as wrong."""
 
 precision = _fraction("precision", lambda c: c.precision)
@@ -329,7 +332,7 @@ hierarchical_f1 = _fraction("hierarchical_f1", lambda c: _f1(_set_precision(c), 
 coverage = _fraction("coverage", lambda c: _share(c.information[c.prediction], c.information.max()))
 """How specific the answer is, right or wrong: its share of the largest information (Goren et al.)."""
 
-non_root = _fraction("non_root", lambda c: c.prediction != 0)
+non_root = _fraction("non_root", lambda c: c.prediction != 0, is_binary=True)
 """Is the answer below the root? (Davis et al.)"""
 
 true_negative_leaves = _fraction("true_negative_leaves", _ruled_out)

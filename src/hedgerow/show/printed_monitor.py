@@ -36,7 +36,7 @@ def print_monitor(monitor: Monitor, console: Console) -> None:
         rows.append(["what the model says", f"{monitor.shift.units:,}", "", "", evidence])
     head = ["test", f"{unit}s", "% loss", "% tested", f"evidence (alarm at {goal:g})"]
     print_table(console, head, rows)
-    if monitor.point.guarantee == "conformal" and any(test.units for test in monitor.promise):
+    if monitor.point.request.guarantee == "conformal" and any(test.units for test in monitor.promise):
         print_text(
             console,
             "A conformal promise is an average over calibration sets, so what is tested is a loss that few of "

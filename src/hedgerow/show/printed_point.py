@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
-from hedgerow.choose import ANSWERED, GUARANTEES, Explanation, OperatingPoint, Silence
+from hedgerow.choose import ANSWERED, FAMILIES, GUARANTEES, Explanation, OperatingPoint, Silence
 from hedgerow.errors import argument, counted, some
 from hedgerow.likelihood import to_probability
 from hedgerow.show.printed_evaluation import percent
@@ -74,21 +74,23 @@ def promises(point: OperatingPoint) -> list[str]:
     """Return what a point promises, one sentence per target; or that it never answers."""
     if always_root(point):
         return [f"Every answer is the root: nothing else keeps {point.promise}."]
+    asked = point.request
     each = "" if point.by in ("all", "rank") else f", in every {point.by}"
-    each += " or pool of them" if point.pools else ""
-    each += "" if point.clusters is None or point.largest_cluster is not None else _EACH_CLUSTER
-    if point.rule == "ranks":
+    each += " or merged ones" if point.merged else ""
+    each += "" if point.clusters is None or asked.largest_cluster is not None else _EACH_CLUSTER
+    if asked.target is None:
         lines = [
-            f"At most {_with_sign(1 - level)} of answers reach {rank} and are wrong there{each}."
-            for rank, level in point.target.items()
+            f"At most {_with_sign(1 - float(level))} of answers reach {rank} and are wrong there{each}."
+            for rank, level in (asked.per_rank or {}).items()
         ]
         return lines + [
-            f"At most {_with_sign(share)} of examples of an unknown {rank} are given one{each}."
-            for rank, share in point.overclassification.items()
+            f"At most {_with_sign(float(share))} of examples of an unknown {rank} are given one{each}."
+            for rank, share in (asked.overclassification or {}).items()
         ]
-    (name, level), *_ = point.target.items()
-    if point.among is not None:
-        return [f"At least {_with_sign(level)} of the answers {_those(point, point.among)} {_AMONG[name]}{each}."]
+    name, level = asked.metric_name, float(asked.level)
+    if asked.among is not None:
+        what = _AMONG.get(name, f"have {name}")
+        return [f"At least {_with_sign(level)} of the answers {_those(point, asked.among)} {what}{each}."]
     if name not in _WORDS:
         return [f"A mean {name} of at {'most' if point.at_most else 'least'} {level:g}{each}."]
     return [_WORDS[name].format(_with_sign(level)) + f"{each}."]
@@ -113,12 +115,13 @@ def meaning(point: OperatingPoint) -> str:
         return ""
     one = _unit(point)
     unit = f"a new {one}" if point.clusters is None else f"an {one} of a new cluster"
-    if point.largest_cluster is not None:
-        unit = f"the {one}s of new clusters of at most {point.largest_cluster:,}"
+    asked = point.request
+    if asked.largest_cluster is not None:
+        unit = f"the {one}s of new clusters of at most {asked.largest_cluster:,}"
     number = counted(point.examples, one, f"{one}s")
     if point.clusters is not None:
         number += f" in {counted(point.clusters, 'cluster', 'clusters')}"
-    return GUARANTEES.find(point.guarantee).meaning(unit, number, point.delta) + _elsewhere(point)
+    return GUARANTEES[asked.guarantee].meaning(unit, number, float(asked.delta)) + _elsewhere(point)
 
 
 def _unit(point: OperatingPoint) -> str:
@@ -127,19 +130,17 @@ def _unit(point: OperatingPoint) -> str:
 
 def _elsewhere(point: OperatingPoint) -> str:
     """Return what the promise is about if new data differ from the calibration data."""
-    if point.weight_steps:
+    if point.request.weights:
         return (
             " It is for new data that differ from these as the weights say, and is approximate if the weights "
             "were estimated."
         )
-    if not point.expect:
-        return ""
-    if point.estimated:
+    if point.request.expect:
         return (
-            " It is for data with other shares of classes, which were estimated from new scores without labels, "
-            "and so it is approximate."
+            " It is for data in which the classes have the expected shares, and is approximate if these were "
+            "estimated."
         )
-    return " It is for data in which the classes have the expected shares."
+    return ""
 
 
 def _print_answers(explanation: Explanation, console: Console) -> None:
@@ -147,13 +148,12 @@ def _print_answers(explanation: Explanation, console: Console) -> None:
     examples = counted(explanation.examples, unit, f"{unit}s")
     print_text(console, f"On these {examples}: {_figures(explanation, explanation.metrics)}.\n")
     right = _with_sign(explanation.metrics["correct"])
-    said = f"Right of all examples: {right}, where the root is always right. "
+    said = f"Correct: {right} of all examples (the root counts as correct), "
     if explanation.right_of_answered is None:
-        said += "None is answered below the root."
+        said += "none of which are answered below the root."
     else:
         said += (
-            f"Right of the {explanation.answered:,} answered below the root: "
-            f"{_with_sign(explanation.right_of_answered)}."
+            f"{_with_sign(explanation.right_of_answered)} of the {explanation.answered:,} answered below the root."
         )
     print_text(console, f"{said}\n")
     if explanation.cluster_metrics is not None:
@@ -174,14 +174,15 @@ def _print_answers(explanation: Explanation, console: Console) -> None:
 def _print_silence(explanation: Explanation, silence: Silence, console: Console, select: str) -> None:
     """Say why nearly every answer is the root, and what would answer."""
     point, root = explanation.point, 1 - explanation.answered / explanation.examples
+    asked = point.request
     print_text(console, f"{_with_sign(root)} of the answers are the root.", "yellow")
     tau, why = _threshold(point, silence.likelihood), "The reason"
-    if point.among is not None and silence.few:
+    if asked.among is not None and silence.few:
         unit = "example" if point.clusters is None else "cluster"
         have = counted(silence.answered, f"{unit} has", f"{unit}s have")
         print_text(
             console,
-            f"{why}: only {have} an answer {_those(point, point.among)} with a likelihood above {tau}, where the "
+            f"{why}: only {have} an answer {_those(point, asked.among)} with a likelihood above {tau}, where the "
             f"search for a threshold begins; at least {silence.needed:,} are needed.",
         )
         why = "Wrong there"
@@ -194,22 +195,29 @@ def _print_silence(explanation: Explanation, silence: Silence, console: Console,
             for each in silence.obstacles
         ]
         print_table(console, ["wrong answer", "examples", "likelihood up to", "label, most often"], rows)
-    if not silence.proposals:
+    if silence.suggestions:
+        _print_suggestions(silence, float(asked.delta), console, select)
+    else:
         print_text(console, f"None of {silence.tried - 1} other requests would answer much more.\n")
-        return
+    if silence.by_rank:
+        print_text(console, "Levels by rank may answer more, since an answer above a rank is not wrong there:")
+        console.print(Text(f"  {select} {shlex.join(silence.by_rank)} -o point.json\n"), soft_wrap=True)
+
+
+def _print_suggestions(silence: Silence, delta: float, console: Console, select: str) -> None:
     print_text(console, "\nOther requests that would answer more, as tried with these examples:")
-    for each in silence.proposals:
+    for each in silence.suggestions:
         said = (
             f"{_with_sign(each.answered)} answered, {_with_sign(each.right_of_answered)} of these right "
             f"({_with_sign(each.correct)} of all):"
         )
         print_text(console, said)
         console.print(Text(f"  {select} {shlex.join(each.options)} -o point.json"), soft_wrap=True)
-    delta = float(f"{(point.delta or 0.05) / silence.tried:.3g}")
+    share = float(f"{delta / silence.tried:.3g}")
     print_text(
         console,
         f"A request that was chosen because it did well on these examples promises nothing. Choose the point with "
-        f"other examples, or add --guarantee pac --delta {delta:g}: δ is then divided by the {silence.tried} "
+        f"other examples, or add --guarantee pac --delta {share:g}: δ is then divided by the {silence.tried} "
         f"requests that were tried.\n",
     )
 
@@ -222,23 +230,24 @@ def _figures(explanation: Explanation, means: Mapping[str, float]) -> str:
 
 def _falls_short(explanation: Explanation) -> bool:
     """Return whether the target is met where each cluster counts once, but not by the mean over all examples."""
-    (name, level), *_ = explanation.point.target.items() or [("", 0.0)]
-    by_cluster = explanation.cluster_metrics or {}
+    asked, by_cluster = explanation.point.request, explanation.cluster_metrics or {}
+    name, level = asked.metric_name, 0 if asked.target is None else asked.level
     sign = -1 if explanation.point.at_most else 1
     return name in by_cluster and sign * explanation.metrics[name] < sign * level <= sign * by_cluster[name]
 
 
 def _own_metric(explanation: Explanation) -> list[str]:
     """Return the metric of the target, if it is none of those that are always shown."""
-    return [name for name in explanation.point.target if name in explanation.metrics and name not in _SHOWN]
+    name = explanation.point.request.metric_name
+    return [name] * (name in explanation.metrics and name not in _SHOWN)
 
 
 def _print_thresholds(point: OperatingPoint, console: Console) -> None:
     if point.by == "all":
         print_text(console, f"The threshold is {_threshold(point, point.threshold)}.\n")
         return
-    for pool in point.pools:
-        print_text(console, f"Pooled, with one promise and one threshold: {some(pool, 20)}.")
+    for names in point.merged:
+        print_text(console, f"Merged, with one promise and one threshold: {some(names, 20)}.")
     rows = [[name, _threshold(point, tau)] for name, tau in point.thresholds.items()]
     print_table(console, [point.by, "threshold"], rows)
     console.print()
@@ -247,7 +256,7 @@ def _print_thresholds(point: OperatingPoint, console: Console) -> None:
 def _threshold(point: OperatingPoint, tau: float) -> str:
     if math.isinf(tau) and tau > 0:
         return "never passed" if point.by == "rank" else "never passed: always the root"
-    if point.rule == "expected-information":
+    if FAMILIES[point.request.rule].is_lambda:
         return f"λ = {tau:.6g}"
     if point.scale == "probability":
         return f"{tau:.6g}"
@@ -257,7 +266,7 @@ def _threshold(point: OperatingPoint, tau: float) -> str:
 def _print_alternatives(explanation: Explanation, console: Console) -> None:
     if explanation.looser is None or explanation.stricter is None:
         return
-    (name, level), *_ = explanation.point.target.items()
+    name, level = explanation.point.request.metric_name, float(explanation.point.request.level)
     own, rows = _own_metric(explanation), []
     for what, other in (("stricter", explanation.stricter), ("", None), ("looser", explanation.looser)):
         asked = level if other is None else other.level

@@ -1,7 +1,6 @@
 """Promises about the answers given: of those below the root, or at a rank or below it, few are wrong.
 
-Which answers these are depends on the threshold, and so does the share of them that is wrong, which may rise and
-fall.
+Which answers these are depends on the threshold, and the share of them that is wrong may rise and fall with it.
 For a threshold that is fixed in advance, of n answers of which e are wrong, ``P(Bin(n, α) <= e)`` is a valid
 p-value of "more than α of them are wrong". So thresholds are taken from a grid, in an order that is fixed in
 advance, and tested one after the other until the first failure (learn then test). Near the root there may be too
@@ -17,42 +16,20 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from hedgerow.choose.betting import Walk, passed_from
-from hedgerow.choose.steps import Changes, loss_changes
-from hedgerow.errors import ParameterError, some
 from hedgerow.likelihood import from_probability
-from hedgerow.measure import Ranks
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from numpy.typing import NDArray
 
-    from hedgerow.choose.calibration import CalibrationSet
-    from hedgerow.choose.spec import SelectionSpec
+    from hedgerow.choose.steps import Changes
     from hedgerow.likelihood import Scale
     from hedgerow.measure import Clusters
-    from hedgerow.tree import Hierarchy, Indices
+    from hedgerow.tree import Indices
 
-ANSWERED = "answered"
 STARTS = (0.1, 0.5, 1, 2)
 """The walks begin at the likelihoods 1 - these times α."""
-
-
-def among_nodes(hierarchy: Hierarchy, among: str | None) -> NDArray[np.bool_]:
-    """Return which answers a promise is about: all, those below the root, or those at a rank or depth or below."""
-    if among is None:
-        return np.ones(len(hierarchy), dtype=bool)
-    if among == ANSWERED:
-        return np.arange(len(hierarchy)) > 0
-    ranks = Ranks.of(hierarchy)
-    if among in ranks.names:
-        return ranks.reached >= ranks.names.index(among)
-    if among.isdecimal() and 1 <= int(among) <= hierarchy.depth.max():
-        return np.asarray(hierarchy.depth >= int(among))
-    raise ParameterError(
-        f"A promise is among the answers that are 'answered', or at a {ranks.kind} ({some(ranks.names, 8)}) or a "
-        f"depth from 1 to {int(hierarchy.depth.max())}, not {among!r}."
-    )
 
 
 def starting_thresholds(alpha: Fraction, scale: Scale) -> NDArray[np.float64]:
@@ -94,17 +71,3 @@ class Answered:
     def _place(self) -> Indices:
         """The place in the grid from which on each change counts."""
         return passed_from(self.grid, self.changes.score, from_root=True)
-
-
-def answers_of(spec: SelectionSpec, examples: CalibrationSet) -> Changes:
-    """Return by how much the numbers of answers that a promise is about, and of wrong ones, change."""
-    events = examples.events
-    node = events.node.astype(np.int64)
-    meant = among_nodes(spec.hierarchy, spec.among)[node]
-    losses, _ = spec.losses(np.repeat(events.label, events.count).astype(np.int64), node)
-    none = np.zeros(len(events.label), dtype=np.int8)
-    amounts = (
-        loss_changes(events, none, there.astype(np.int8), from_root=True, growing=False)[1]
-        for there in (meant, meant & (losses > 0))
-    )
-    return Changes.of(events, *amounts)
