@@ -35,6 +35,25 @@ LONGEST_JOB = 85
 MOST_CALLED = 49
 """The most modules in which one evaluation of a score file may call a function."""
 
+CYCLES = [
+    {"arrays.interface", "arrays.numpy_ops"},
+    {"arrays.torch_ops", "arrays.triton_ops"},
+    {"likelihood.likelihoods", "likelihood.sparse"},
+    {"infer.pareto", "infer.sparse"},
+    {"tree.hierarchy", "tree.node", "tree.parts", "tree.settings"},
+]
+"""Modules that import each other: pairs of which one hands over to the other, and a tree with its parts."""
+CYCLE_OF_CHOOSE = {
+    "choose.among",
+    "choose.calibration",
+    "choose.guarantees",
+    "choose.point",
+    "choose.shift",
+    "choose.spec",
+    "choose.steps",
+    "choose.target",
+}
+
 
 # The picture and the packages -----------------------------------------------------------------------------------
 
@@ -115,6 +134,35 @@ def test_packages_are_imported_not_their_files() -> None:
     assert not found
 
 
+def imports() -> dict[str, set[str]]:
+    """Return which modules each module imports, for types and inside functions too."""
+    found = {}
+    for path in SOURCE.rglob("*.py"):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        name = ".".join(part for part in parts if part != "__init__")
+        found[module_of(name)] = {module_of(".".join(each)) for each in imported(path)}
+    return found
+
+
+def reached(start: str, graph: dict[str, set[str]]) -> set[str]:
+    """Return the modules that a module imports, that these import, and so on."""
+    seen: set[str] = set()
+    left = [start]
+    while left:
+        new = graph[left.pop()] - seen
+        seen |= new
+        left += new
+    return seen
+
+
+def test_no_other_modules_import_each_other() -> None:
+    graph = imports()
+    reach = {module: reached(module, graph) for module in graph}
+    found = {frozenset(other for other in reach[module] if module in reach[other]) for module in graph}
+    cycles = [{module.removeprefix("hedgerow.") for module in cycle} for cycle in found if cycle]
+    assert sorted(map(sorted, cycles)) == sorted(map(sorted, [*CYCLES, CYCLE_OF_CHOOSE]))
+
+
 # The call path of one evaluation -----------------------------------------------------------------------------
 
 
@@ -152,7 +200,7 @@ def names_in(text: str) -> list[str]:
 
 def module_of(name: str) -> str:
     """Return the module of a dotted name: its longest beginning that is a file or a folder with an `__init__`."""
-    parts = name.split(".")
+    parts = name.split(".") if name else []
     while not (
         SOURCE.joinpath(*parts).with_suffix(".py").exists() or SOURCE.joinpath(*parts, "__init__.py").exists()
     ):

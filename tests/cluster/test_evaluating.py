@@ -245,8 +245,8 @@ def test_no_scheduler_there() -> None:
 
 
 def pretend(version: str) -> str:
-    before = hr.__version__
-    hr.__version__ = version
+    before = cluster.client.VERSION
+    cluster.client.VERSION = version
     return before
 
 

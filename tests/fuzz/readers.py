@@ -354,7 +354,7 @@ def read_records(path: Path) -> None:
     finally:
         assert {place for place in path.parent.parent.iterdir() if place != path.parent} == before
         assert {place.name for place in path.parent.iterdir()} <= {path.name, "study"}
-    plan = StudyPlan(recipe(), splits()).covering(inside)
+    plan = StudyPlan(recipe(), splits()).covering(inside.all())
     for experiment in EXPERIMENTS.values():
         for table in experiment.findings(plan, inside).tables.values():
             table.markdown()

@@ -240,5 +240,5 @@ def test_methods_and_seeds_of_records_are_shown_only_if_they_are_near_and_ours(t
     for method, seed in (("hxe", 2), ("no_such_module:x", 0), ("os:system", 1), ("hxe", 2**32 - 1)):
         identity = mine | {"method": {"name": method}, "seed": seed}
         records._put(f"main-{method}-{seed}", {"format": 1, "cell": identity, **content(0.5)})
-    shown = plan.covering(records)
+    shown = plan.covering(records.all())
     assert (shown.methods, shown.seeds) == (("flat-softmax", "hxe"), 3)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 from contextlib import contextmanager
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from hedgerow import __version__
 from hedgerow.errors import ParameterError, argument, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
+VERSION = version("hedgerow")
 _PATIENCE = 10  # seconds
 _ENVIRONMENT = "distributed.nanny.pre-spawn-environ"
 _DASK_THRESHOLD = 65536
@@ -117,18 +118,16 @@ def check_workers(client: Any) -> None:
             f"The scheduler at {address} has no workers. Start some: dask worker {address}"
         ) from None
     versions = client.run(version_here, on_error="return")
-    others = {worker: found for worker, found in versions.items() if found != __version__}
+    others = {worker: found for worker, found in versions.items() if found != VERSION}
     if others:
         worker, found = min(others.items())
         what = "no importable hedgerow" if isinstance(found, BaseException) else f"hedgerow {found}"
         raise ParameterError(
-            f"The worker {worker} has {what}, and this process {__version__}. This concerns {len(others):,} of "
-            f"{len(versions):,} workers: {some(sorted(others), 3)}. Install hedgerow {__version__} on all of them."
+            f"The worker {worker} has {what}, and this process {VERSION}. This concerns {len(others):,} of "
+            f"{len(versions):,} workers: {some(sorted(others), 3)}. Install hedgerow {VERSION} on all of them."
         )
 
 
 def version_here() -> str:
     """Return the version of hedgerow in the process that runs this."""
-    import hedgerow
-
-    return hedgerow.__version__
+    return VERSION

@@ -9,8 +9,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
-from hedgerow import __version__
 from hedgerow.arrays import at_most_threads
+from hedgerow.cluster.client import VERSION
 from hedgerow.errors import HedgerowError, ParameterError, counted
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _done(
     if client is None:
         yield from ((i, *_attempt(work, hierarchy, part)) for i, part in enumerate(parts))
         return
-    for i, answer, died in _tasks(client, _work_task, parts, (__version__, work, hierarchy)):
+    for i, answer, died in _tasks(client, _work_task, parts, (VERSION, work, hierarchy)):
         done, why = (None, died) if died else answer
         yield i, done, why
 
@@ -128,8 +128,8 @@ def _attempt(work: Work, hierarchy: Hierarchy, part: DataPart) -> tuple[Any, str
 
 def _work_task(part: DataPart, *, shared: tuple[str, Work, Hierarchy]) -> tuple[Any, str | None]:
     version, work, hierarchy = shared
-    if version != __version__:  # a worker that joined after the versions were compared
-        return None, f"a worker has hedgerow {__version__}, and this process {version}: install the same version"
+    if version != VERSION:  # a worker that joined after the versions were compared
+        return None, f"a worker has hedgerow {VERSION}, and this process {version}: install the same version"
     with at_most_threads(1):  # Dask runs as many tasks as a worker has threads
         return _attempt(work, hierarchy, part)
 

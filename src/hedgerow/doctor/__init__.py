@@ -7,12 +7,11 @@ facts, problems and remarks. A flaw in the tree file is a finding here, not an e
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
 
 from hedgerow.doctor.data import LabelFacts, ScoreFacts, examine_data
+from hedgerow.doctor.diagnosis import Diagnosis
 from hedgerow.doctor.tree_facts import Level, TreeFacts, remarks, tree_facts
-from hedgerow.errors import HedgerowError, ParameterError, counted
+from hedgerow.errors import HedgerowError, ParameterError
 from hedgerow.score_files import ScoreReading
 from hedgerow.tree import (
     FlawedTreeError,
@@ -24,53 +23,7 @@ from hedgerow.tree import (
     require_source,
 )
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 __all__ = ["Diagnosis", "LabelFacts", "Level", "Problem", "ScoreFacts", "TreeFacts", "examine"]
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """Everything the doctor found; see `examine`."""
-
-    source: str
-    format: str
-    problems: list[Problem]
-    """What must be corrected; empty if all is well."""
-    remarks: list[str] = field(default_factory=list)
-    """What is allowed but often a mistake."""
-    tree: TreeFacts | None = None
-    """None if the tree has problems."""
-    labels: LabelFacts | None = None
-    scores: ScoreFacts | None = None
-    tree_reading: TreeReading = field(default_factory=TreeReading)
-    """How the tree was read."""
-    reading: ScoreReading = field(default_factory=ScoreReading)
-    """How the scores are read."""
-
-    @property
-    def ok(self) -> bool:
-        """Whether there are no problems."""
-        return not self.problems
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the findings ready for JSON."""
-        return asdict(self) | {"ok": self.ok}
-
-    def print(self, console: Console | None = None) -> None:
-        """Print the findings in plain words."""
-        from hedgerow.doctor.print_diagnosis import print_diagnosis
-
-        print_diagnosis(self, console)
-
-    def __repr__(self) -> str:
-        return f"Diagnosis({self.source!r}, {counted(len(self.problems), 'problem', 'problems')})"
-
-    def _repr_html_(self) -> str:
-        from hedgerow.doctor.print_diagnosis import diagnosis_html
-
-        return diagnosis_html(self)
 
 
 def examine(

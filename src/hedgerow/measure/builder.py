@@ -10,12 +10,14 @@ import numpy as np
 
 from hedgerow.arrays import as_numpy, map_row_blocks
 from hedgerow.errors import ParameterError, ScoreError, warn
+from hedgerow.files import naming, write_arrays
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import Likelihoods, Scale, check_scale
 from hedgerow.measure import metrics as standard
 from hedgerow.measure.curve import OperatingCurve
 from hedgerow.measure.events import Events
-from hedgerow.measure.metrics import Comparison, CustomMetric, Metric, as_metric
+from hedgerow.measure.metrics import Comparison, CustomMetric, Metric, as_metric, name_of_metric
+from hedgerow.measure.saved import About, packed, unpacked
 from hedgerow.tree import Hierarchy, Indices, SettingKeywords, Settings
 
 if TYPE_CHECKING:
@@ -38,6 +40,10 @@ STANDARD_METRICS = (
 _ADDED_AT_ONCE = 1 << 16
 _CHANCE = 0.01  # what is less likely than this is not taken for a coincidence
 _BYTES_OF_PAIRS = 32  # so that 65,536 pairs are compared at once
+
+
+class _About(About):
+    metrics: list[str]
 
 
 @final
@@ -158,9 +164,9 @@ class CurveBuilder:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the tree, the settings and the state of the builder to a file, an `.npz` archive; see `load`."""
-        from hedgerow.measure.saved import save_curve
-
-        save_curve(self, path)
+        about = {"scale": self.scale, "kind": "curve", "metrics": list(self.measures.metrics)}
+        more = {"numbered": self.numbered}
+        write_arrays(path, packed(self.hierarchy, self.settings, self.events, more, **about))
 
     @staticmethod
     def load(path: str | PathLike[str], *, metrics: Sequence[Metric | CustomMetric] = ()) -> CurveBuilder:
@@ -173,9 +179,23 @@ class CurveBuilder:
         metrics
             Your own metrics, if it was made with any; those of `hedgerow.metrics` are found by name.
         """
-        from hedgerow.measure.saved import load_curve
-
-        return load_curve(path, metrics)
+        with naming(path, "a curve builder", "Make it again."):
+            about, found = unpacked(path, "curve", _About)
+            known: dict[str, Any] = standard.METRICS | {name_of_metric(metric): metric for metric in metrics}
+            for name in about.metrics:
+                if name not in known:
+                    raise ParameterError(
+                        f"It was made with the metric {name!r}, which is not one of hedgerow's. Pass it to load: "
+                        f"metrics=[...]."
+                    )
+            its = [known[name] for name in about.metrics]
+            builder = CurveBuilder(found.hierarchy, metrics=its, **vars(found.settings), scale=found.scale)
+            if list(builder.measures.metrics) != about.metrics:
+                raise ValueError("its metrics do not begin with those that every curve has")
+            builder.numbered = found.array("numbered", np.bool_, len(found.hierarchy), False, True)
+            builder.add(found.events())
+            found.require_all_used()
+            return builder
 
     def _sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
         events = self.events

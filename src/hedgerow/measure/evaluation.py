@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, final
 
 import msgspec
 import numpy as np
 
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.likelihood import BOTTOM, CERTAIN, Scale, Treatment, from_probability, threshold_probability
+from hedgerow.files import naming, printable
+from hedgerow.likelihood import (
+    BOTTOM,
+    CERTAIN,
+    Pooling,
+    Scale,
+    Treatment,
+    from_probability,
+    threshold_probability,
+)
 from hedgerow.measure import metrics
-from hedgerow.measure.bootstrap import resampled
+from hedgerow.measure.answers import Answers, Part
+from hedgerow.measure.bootstrap import Interval, resampled
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder
 from hedgerow.measure.curve import CORRECT_LEVELS, OperatingCurve
-from hedgerow.measure.events import Events
 from hedgerow.measure.metrics import Comparison, CustomMetric, Metric, as_metric
 from hedgerow.measure.ranks import mistakes
-from hedgerow.score_files import ABOUT
-from hedgerow.tree import Hierarchy, Indices, Names, Settings
+from hedgerow.measure.saved import AGAIN, About, examples_in, packed, unpacked, write_folder
+from hedgerow.tree import Hierarchy, Indices, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
 
-    from hedgerow.measure.bootstrap import Interval
     from hedgerow.measure.clusters import Clusters
+    from hedgerow.measure.events import Events
 
 RULE_FIGURES = {
     "majority_F1": ("majority", metrics.f1),
@@ -40,77 +48,21 @@ RULE_FIGURES = {
 }
 """The summary figures that are means over the examples: of which rule, and of which metric."""
 
-
-@final
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """The answers of each rule to every example, and what else is known about the examples."""
-
-    predictions: Mapping[str, NDArray[np.int32]]
-    """The node that each rule answers with."""
-    confidence: Mapping[str, NDArray[np.float64]]
-    """Its likelihood, a probability."""
-    ids: Names | None = None
-    groups: Names | None = None
-    clusters: Names | None = None
-    texts: Names | None = None
-    images: Names | None = None
-
-    def taken(self, rows: NDArray[Any] | slice) -> Answers:
-        """Return the answers for some examples, given by a mask, by positions or as a slice."""
-        about = {key: None if (values := getattr(self, key)) is None else values[rows] for key in ABOUT}
-        return Answers(
-            {rule: nodes[rows] for rule, nodes in self.predictions.items()},
-            {rule: values[rows] for rule, values in self.confidence.items()},
-            **about,
-        )
+_SAVED = ("name", "sizes", "warnings", "intervals", "level", "replicates")
+_Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Some examples under a name; the parts of an evaluation are sorted by it."""
-
+class _About(About):
+    rules: list[str]
     name: str
-    events: Events
-    answers: Answers
-
-    @classmethod
-    def joined(cls, parts: Sequence[Part]) -> Part:
-        """Concatenate parts; what is known about the examples is kept if all parts have it."""
-        filled = [part for part in parts if len(part)] or list(parts[:1])
-        if len(filled) == 1:
-            return filled[0]
-        answers = [part.answers for part in filled]
-        about: dict[str, Any] = {}
-        for key in ABOUT:
-            given = [values for one in answers if (values := getattr(one, key)) is not None]
-            about[key] = np.concatenate(given) if len(given) == len(answers) else None
-        predictions, confidence = (
-            {rule: np.concatenate([getattr(one, kind)[rule] for one in answers]) for rule in getattr(first, kind)}
-            for kind in ("predictions", "confidence")
-            for first in answers[:1]
-        )
-        events = Events.join(part.events for part in filled)
-        return cls(filled[0].name, events, Answers(predictions, confidence, **about))
-
-    @cached_property
-    def digest(self) -> bytes:
-        """SHA-256 of everything except the name."""
-        digest = hashlib.sha256()
-        events = self.events
-        numbers = [events.label, events.count, events.node, events.score]
-        for kind in (self.answers.predictions, self.answers.confidence):
-            numbers += [kind[rule] for rule in sorted(kind)]
-        for array in numbers:
-            digest.update(np.ascontiguousarray(array).data)
-        for key in ABOUT:
-            values = getattr(self.answers, key)
-            digest.update(repr(None if values is None else values.tolist()).encode("utf-8", "surrogatepass"))
-        return digest.digest()
-
-    def __len__(self) -> int:
-        return len(self.events.label)
+    sizes: list[tuple[str, _Count]]
+    warnings: list[str]
+    intervals: dict[str, Interval]
+    level: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    replicates: _Count
+    temperature: Annotated[float, msgspec.Meta(gt=0)] = 1.0
+    prior: str | None = None
+    pool: Pooling | None = None
 
 
 @final
@@ -298,9 +250,15 @@ class Evaluation:
         The folder is created if it does not exist. An evaluation in it is replaced, but other files with these
         names are not.
         """
-        from hedgerow.measure.saved import save_evaluation
-
-        save_evaluation(self, folder)
+        about = {
+            "scale": self.scale,
+            "kind": "evaluation",
+            "rules": list(self.answers.predictions),
+            **{name: getattr(self, name) for name in _SAVED},
+            **vars(self.treatment),
+        }
+        arrays = packed(self.hierarchy, self.settings, self.events, self.answers.packed(), **about)
+        write_folder(folder, arrays, self.to_dict())
 
     def _for_json(self, point: Mapping[str, float]) -> dict[str, float | None]:
         """Return a point with `tau`, its threshold as a probability; null for infinity, or if none gives it."""
@@ -409,9 +367,29 @@ class Evaluation:
     @staticmethod
     def load(folder: str | PathLike[str]) -> Evaluation:
         """Read a folder written by `save`."""
-        from hedgerow.measure.saved import load_evaluation
-
-        return load_evaluation(folder)
+        path = examples_in(folder)
+        with naming(path, "an evaluation", AGAIN):
+            about, found = unpacked(path, "evaluation", _About)
+            events = found.events()
+            answers = Answers.unpacked(found, about.rules, len(events.label))
+            if not len(events.label) or sum(count for _, count in about.sizes) not in (0, len(events.label)):
+                raise ValueError("the numbers of examples of its parts do not add up")
+            found.require_all_used()
+            builder = CurveBuilder(found.hierarchy, **vars(found.settings), scale=found.scale)
+            return Evaluation(
+                found.hierarchy,
+                events,
+                builder.holding(events).compute(),
+                answers,
+                name=printable(about.name),
+                settings=found.settings,
+                sizes=tuple((printable(name), count) for name, count in about.sizes),
+                warnings=tuple(map(printable, about.warnings)),
+                intervals=about.intervals,
+                level=about.level,
+                replicates=about.replicates,
+                treatment=Treatment(about.temperature, about.prior, about.pool),
+            )
 
     def __repr__(self) -> str:
         return f"Evaluation({self.name!r}, {len(self):,} examples, AP {self.summary()['AP']:.3f})"

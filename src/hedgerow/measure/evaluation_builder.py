@@ -24,8 +24,9 @@ from hedgerow.likelihood import (
     to_probability,
 )
 from hedgerow.measure import bootstrap
+from hedgerow.measure.answers import Answers, Part
 from hedgerow.measure.builder import CurveBuilder, require_same, warn_of_class_numbers
-from hedgerow.measure.evaluation import Answers, Evaluation, Part
+from hedgerow.measure.evaluation import Evaluation
 from hedgerow.score_files import ABOUT, Block, Progress, Scores, silent
 from hedgerow.tree import Hierarchy, Names, SettingKeywords, Settings
 

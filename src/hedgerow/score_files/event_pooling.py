@@ -74,9 +74,8 @@ class EventPooling:
         blank = np.flatnonzero(block.events == "")
         if len(blank):
             raise ScoreError(
-                f"{self.path}: the event is blank for {counted(len(blank), 'example', 'examples')}, the first "
-                f"in row "
-                f"{block.start + blank[0]:,} (counted from 0). Give every example one: its own if it is alone."
+                f"{self.path}: the event is blank for {counted(len(blank), 'example', 'examples')}, the first in "
+                f"row {block.start + blank[0]:,} (counted from 0). Give every example one: its own if it is alone."
             )
         return block.events
 

@@ -12,19 +12,20 @@ import numpy as np
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument
 from hedgerow.files import is_number, row_name
 from hedgerow.likelihood import restrict
-from hedgerow.score_files.blocks import Block, Scores
 from hedgerow.score_files.class_tables import read_prior
 from hedgerow.score_files.event_pooling import EventPooling
 from hedgerow.score_files.labels import LabelFile, labelled
 from hedgerow.score_files.listed_binder import ListedBinder
 from hedgerow.score_files.score_formats import AUTO, FORMATS, WIDE, find_format, nearest
 from hedgerow.score_files.score_reading import ScoreReader, ScoreReading
+from hedgerow.score_files.scores import Scores
 from hedgerow.score_files.wide_binder import WideBinder
 from hedgerow.score_files.wide_files import WideReader, open_wide
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from hedgerow.score_files.blocks import Block
     from hedgerow.tree import Hierarchy, Indices
 
 _SHOWN = 5  # warnings in an error

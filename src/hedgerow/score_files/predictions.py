@@ -15,7 +15,7 @@ import numpy as np
 from hedgerow.errors import FileError
 from hedgerow.files import atomic_write
 from hedgerow.likelihood import to_probability
-from hedgerow.score_files.blocks import Block, Progress, Scores, silent
+from hedgerow.score_files.blocks import Block, Progress, silent
 from hedgerow.score_files.prediction_formats import (
     JSON,
     PREDICTION_FORMATS,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from hedgerow.score_files.scores import Scores
     from hedgerow.tree import Hierarchy
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes cells that begin so for formulas

@@ -13,10 +13,9 @@ from hedgerow import methods
 from hedgerow.learn.training.recipe import Choice, Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from hedgerow.learn.data import DataSplits
-    from hedgerow.study.records import Records
 
 PAPER_METHODS = (
     "flat-softmax",
@@ -119,7 +118,7 @@ class StudyPlan:
         """Return the cells of every method and seed."""
         return [cell for method in self.methods for cell in self.cells(task, method, **options)]
 
-    def covering(self, records: Records) -> StudyPlan:
+    def covering(self, records: Iterable[Mapping[str, Any]]) -> StudyPlan:
         """Return the plan extended to methods and seeds that have records of the same data and recipe.
 
         Records may come from elsewhere, so methods outside hedgerow, which would have to be imported, are left out
@@ -128,7 +127,7 @@ class StudyPlan:
         mine = as_read(Cell("", self.recipe, self.data).identity)
         chosen, first = list(self.methods), self.recipe.run.seed
         seeds = {first, first + self.seeds - 1}
-        for record in records.all():
+        for record in records:
             cell, own = record["cell"], record["cell"]["method"]["name"]
             optimiser = {**mine["optimiser"], "lr": self.rate(own)}
             same = (cell["data"], cell["model"], cell["optimiser"]) == (mine["data"], mine["model"], optimiser)

@@ -156,7 +156,7 @@ def study(
     if tune:
         plan = _tuned(plan, names, rounds)
     rounds.run([cell for name in names if name != tuning.TASK for cell in EXPERIMENTS[name].cells(plan)])
-    shown = plan.covering(records)
+    shown = plan.covering(records.all())
     findings = {
         name: _with_note(experiment.findings(shown, records), tuning.note(shown))
         for name, experiment in EXPERIMENTS.items()

@@ -1,13 +1,13 @@
-"""The doctor's findings in plain words."""
+"""What the doctor found, and how it is said in plain words."""
 
 from __future__ import annotations
 
 import shlex
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from io import StringIO
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
@@ -15,14 +15,13 @@ from rich.text import Text
 
 from hedgerow.errors import argument, counted, some
 from hedgerow.files import TABLES, extension
-from hedgerow.score_files import FORMATS
+from hedgerow.score_files import FORMATS, ScoreReading
 from hedgerow.show import preformatted, wrapped
-from hedgerow.tree import Problem, Settings
+from hedgerow.tree import Problem, Settings, TreeReading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hedgerow.doctor import Diagnosis
     from hedgerow.doctor.data import LabelFacts, ScoreFacts
     from hedgerow.doctor.tree_facts import Level, TreeFacts
 
@@ -32,36 +31,65 @@ _WIDEST_LINE = 110
 _LISTED = 10  # class columns that a command lists; for more, it names a file
 
 
-def print_diagnosis(diagnosis: Diagnosis, console: Console | None = None) -> None:
-    """Print a diagnosis: facts, problems, and what to do next."""
-    console = console or Console()
-    found = counted(len(diagnosis.problems), "problem", "problems")
-    if diagnosis.tree is None:
-        _print(console, f"{diagnosis.source} is not a sound tree: {found}.", "bold red", lead="")
-    else:
-        _print(console, f"{diagnosis.source} is a sound tree.", "bold green", lead="")
-        _print(console, _summary(diagnosis.tree))
-        console.print(_level_table(diagnosis.tree.levels, min(console.width, _WIDEST_LINE)), soft_wrap=True)
-        for sentence in _tree_sentences(diagnosis.tree):
-            _print(console, sentence)
-    if diagnosis.scores is not None and diagnosis.scores.kind is not None:
-        _print(console, _score_sentence(diagnosis.scores))
-    if diagnosis.labels is not None:
-        _print(console, _label_sentence(diagnosis.labels))
-    for remark in diagnosis.remarks:
-        _print(console, f"Worth a look: {remark}", "yellow")
-    if diagnosis.tree is not None and diagnosis.problems:
-        _print(console, f"The data do not fit the tree: {found}.", "bold red", lead="")
-    _print_problems(diagnosis.problems, console)
-    # Not wrapped, so that the command can be copied as one line.
-    console.print(Text(f"Next: {_advice(diagnosis)}", style="bold"), soft_wrap=True)
+@dataclass(frozen=True)
+class Diagnosis:
+    """Everything the doctor found; see `examine`."""
 
+    source: str
+    format: str
+    problems: list[Problem]
+    """What must be corrected; empty if all is well."""
+    remarks: list[str] = field(default_factory=list)
+    """What is allowed but often a mistake."""
+    tree: TreeFacts | None = None
+    """None if the tree has problems."""
+    labels: LabelFacts | None = None
+    scores: ScoreFacts | None = None
+    tree_reading: TreeReading = field(default_factory=TreeReading)
+    """How the tree was read."""
+    reading: ScoreReading = field(default_factory=ScoreReading)
+    """How the scores are read."""
 
-def diagnosis_html(diagnosis: Diagnosis) -> str:
-    """Return what `print_diagnosis` prints, for a notebook."""
-    text = StringIO()
-    print_diagnosis(diagnosis, Console(file=text, width=_WIDEST_LINE, force_jupyter=False, color_system=None))
-    return preformatted(text.getvalue())
+    @property
+    def ok(self) -> bool:
+        """Whether there are no problems."""
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings ready for JSON."""
+        return asdict(self) | {"ok": self.ok}
+
+    def print(self, console: Console | None = None) -> None:
+        """Print the findings in plain words."""
+        console = console or Console()
+        found = counted(len(self.problems), "problem", "problems")
+        if self.tree is None:
+            _print(console, f"{self.source} is not a sound tree: {found}.", "bold red", lead="")
+        else:
+            _print(console, f"{self.source} is a sound tree.", "bold green", lead="")
+            _print(console, _summary(self.tree))
+            console.print(_level_table(self.tree.levels, min(console.width, _WIDEST_LINE)), soft_wrap=True)
+            for sentence in _tree_sentences(self.tree):
+                _print(console, sentence)
+        if self.scores is not None and self.scores.kind is not None:
+            _print(console, _score_sentence(self.scores))
+        if self.labels is not None:
+            _print(console, _label_sentence(self.labels))
+        for remark in self.remarks:
+            _print(console, f"Worth a look: {remark}", "yellow")
+        if self.tree is not None and self.problems:
+            _print(console, f"The data do not fit the tree: {found}.", "bold red", lead="")
+        _print_problems(self.problems, console)
+        # Not wrapped, so that the command can be copied as one line.
+        console.print(Text(f"Next: {_advice(self)}", style="bold"), soft_wrap=True)
+
+    def __repr__(self) -> str:
+        return f"Diagnosis({self.source!r}, {counted(len(self.problems), 'problem', 'problems')})"
+
+    def _repr_html_(self) -> str:
+        text = StringIO()
+        self.print(Console(file=text, width=_WIDEST_LINE, force_jupyter=False, color_system=None))
+        return preformatted(text.getvalue())
 
 
 def _print(console: Console, text: str, style: str = "", lead: str = "  ", end: str = "\n\n") -> None:
