@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, final, get_args
 
 import numpy as np
 
-from hedgerow.choose import RANKS, OperatingPoint, clade_of_node
+from hedgerow.choose import OperatingPoint
 from hedgerow.errors import ParameterError
 from hedgerow.export.answers import check_portable
 from hedgerow.export.onnx_graph import Graph
@@ -18,15 +18,23 @@ from hedgerow.likelihood import BOTTOM, Treatment
 
 if TYPE_CHECKING:
     from hedgerow.export.model import Model
-    from hedgerow.tree import Indices
 
 ScoreKind = Literal["probabilities", "logits", "likelihoods"]
 """What rows of scores are: of the leaves, of the leaves, or of all nodes."""
 
 _REFUSED = (
-    "A row is refused: probabilities are 0 or more and sum to 1, scores are numbers, and a group or clade has a "
-    "threshold"
+    "A row is refused: probabilities are 0 or more and sum to 1, scores are numbers, and a group has a threshold"
 )
+
+
+def check_onnx(point: OperatingPoint) -> None:
+    """Refuse points that have no ONNX model."""
+    check_portable(point)
+    if point.by in ("clade", "rank"):
+        raise ParameterError(
+            f"The point has a threshold for each {point.by}, and ONNX takes one for all examples or each group: "
+            f"use hedgerow.js (hedgerow export POINT -o app/) or Python."
+        )
 
 
 def onnx_model(point: OperatingPoint, scores: ScoreKind | None = None, *, double: bool = False) -> Any:
@@ -47,7 +55,7 @@ def onnx_model(point: OperatingPoint, scores: ScoreKind | None = None, *, double
     double
         Whether the input is in double precision; by default it is in single precision, as most models give it.
     """
-    check_portable(point)
+    check_onnx(point)
     tree = point.hierarchy
     scores = scores or ("likelihoods" if point.scale == "logit" else "probabilities")
     if scores not in get_args(ScoreKind):
@@ -72,6 +80,7 @@ def classifier_onnx(model: Model) -> Any:
     point = model.point
     if not isinstance(point, OperatingPoint):
         raise ParameterError("An ONNX model needs a point that hedgerow.select chose: give one.")
+    check_onnx(point)
     point.check_treatment(Treatment())
     graph, tree = Graph(), model.hierarchy
     x = graph.input("features", "float64", len(model.divisor))
@@ -88,7 +97,6 @@ def classifier_onnx(model: Model) -> Any:
 
 def finished(point: OperatingPoint, q: NodeLikelihoods) -> Any:
     """Add the decision to a graph that has likelihoods, and return the model."""
-    check_portable(point)
     point.check_tree(q.tree)
     graph, tree = q.graph, q.tree  # that of the point, perhaps with siblings in another order
     node, likelihood, good = _Decision(point, q).answer()
@@ -105,7 +113,6 @@ def finished(point: OperatingPoint, q: NodeLikelihoods) -> Any:
             "hedgerow_version": point.version,
             "hedgerow_tree": tree.fingerprint,
             "hedgerow_promise": point.promise,
-            "hedgerow_guarantee": point.guarantee,
             "hedgerow_point": json.dumps(content, ensure_ascii=False),
             "hedgerow_classes": json.dumps(tree.names[tree.leaves].tolist(), ensure_ascii=False),
         }
@@ -130,7 +137,6 @@ class _Decision:
             "threshold": self._threshold,
             "climbing": self._climbing,
             "expected-information": self._expected_information,
-            RANKS: self._ranks,
         }
         node, q = rules[self.point.rule]()
         return node, self._probability(q), self.good
@@ -140,13 +146,6 @@ class _Decision:
         graph, point = self.graph, self.point
         if point.by == "all":
             return graph.constant([[max(point.threshold, self.bottom)]])
-        if point.by == "clade":
-            clades = self.tree.names[clade_of_node(self.tree, point.clade_depth or 1)]
-            unknown = np.inf if point.root_is_safe else np.nan
-            by_tip = np.array([point.thresholds.get(name, unknown) for name in clades.tolist()])
-            tau = graph("Gather", graph.constant(by_tip), self.q.tip(self.nodes))
-            self.good = graph("And", self.good, graph("Not", graph("IsNaN", tau)))
-            return graph("Max", tau, graph.constant(self.bottom))
         given = graph("Unsqueeze", graph.input("group", "str"), graph.integers([1]))
         names = np.array(list(point.thresholds), dtype=object)
         same = graph("Equal", given, graph.constant(names, object))
@@ -160,16 +159,18 @@ class _Decision:
     # Each rule returns the answer and its likelihood, [N, 1] each. Where no node passes, the root does.
 
     def _threshold(self) -> tuple[str, str]:
-        graph, order, tau = self.graph, self.order, self._tau()
-        tier = self.candidates.tier[order]
+        graph, tau, tier = self.graph, self._tau(), self.candidates.tier[self.order]
         top = int(np.count_nonzero(tier == tier[0]))  # by far the most nodes: usually, all leaves
-        if top == len(order):  # a tree of one node
+        if top == len(tier):  # a tree of one node
             top = 0
-        q = self.q.at(order[top:])
-        node, chosen = self._most_specific(order[top:], tier[top:], q, graph("Greater", q, tau))
+        order, q = self.order[top:], self.q.at(self.order[top:])
+        nothing = graph.constant(np.where(order == 0, -1, -2)[None], np.float32)  # the root, if no node passes
+        tiers = graph("Where", graph("Greater", q, tau), graph.constant(tier[None, top:], np.float32), nothing)
+        best = graph("Equal", tiers, graph.reduce("ReduceMax", tiers))
+        node, chosen = self.q.chosen(order, graph("Where", best, q, graph.constant(-np.inf)), q)
         if top == 0:
             return node, chosen
-        first, largest = self.q.best(order[:top])
+        first, largest = self.q.best(self.order[:top])
         passes = graph("Greater", largest, tau)
         return graph("Where", passes, first, node), graph("Where", passes, largest, chosen)
 
@@ -177,7 +178,9 @@ class _Decision:
         graph, nodes, tau = self.graph, self.nodes, self._tau()
         leaf, _ = self.q.best(self.tree.leaves)
         q = self.q.at(nodes)
-        passing = graph("And", self._above(nodes, leaf), graph("Greater", q, tau))
+        begun = graph("LessOrEqual", graph.integers(nodes[None]), leaf)
+        above = graph("And", begun, graph("Less", leaf, graph.integers(self.tree.end[nodes][None])))
+        passing = graph("And", above, graph("Greater", q, tau))
         nothing = graph.integers(np.where(nodes == 0, 0, -1)[None])
         return self.q.chosen(
             nodes, graph("Where", passing, graph.integers(nodes[None]), nothing), q
@@ -192,33 +195,6 @@ class _Decision:
         gain = graph("Where", passing, gain, graph.constant(np.where(order == 0, -1, -np.inf)[None]))
         best = graph("Equal", gain, graph.reduce("ReduceMax", gain))
         return self.q.chosen(order, graph("Where", best, q, graph.constant(-np.inf)), q)
-
-    def _ranks(self) -> tuple[str, str]:
-        graph, nodes = self.graph, np.arange(len(self.tree))
-        tip = self.q.tip(self.nodes)
-        q, lowest = self.q.at(self.candidates.stands_for), self.point.lowest_by_node(self.tree)
-        passes = graph("Or", graph("Greater", q, graph.constant(lowest)), graph.constant(nodes == 0, bool))
-        on_path = self._above(nodes, tip)
-        number = graph("Where", passes, graph.integers(len(nodes)), graph.integers(nodes[None]))
-        failed = graph("Where", on_path, number, graph.integers(len(nodes)))
-        is_open = graph("Less", graph.integers(nodes[None]), graph.reduce("ReduceMin", failed))
-        likely = graph("Greater", q, graph.constant(self.bottom))
-        passing = graph("And", graph("And", on_path, is_open), likely)
-        return self._most_specific(nodes, self.candidates.tier, q, passing)
-
-    def _most_specific(self, nodes: Indices, tier: Indices, q: str, passing: str) -> tuple[str, str]:
-        """Return the most specific of the passing nodes, then the most likely, then the first; its likelihood."""
-        graph = self.graph
-        nothing = graph.constant(np.where(nodes == 0, -1, -2)[None], np.float32)
-        tiers = graph("Where", passing, graph.constant(tier[None], np.float32), nothing)
-        best = graph("Equal", tiers, graph.reduce("ReduceMax", tiers))
-        return self.q.chosen(nodes, graph("Where", best, q, graph.constant(-np.inf)), q)
-
-    def _above(self, nodes: Indices, below: str) -> str:
-        """Return whether each node is one of the rows' nodes [N, 1], or above it: [N, nodes]."""
-        graph = self.graph
-        begins = graph("LessOrEqual", graph.integers(nodes[None]), below)
-        return graph("And", begins, graph("Less", below, graph.integers(self.tree.end[nodes][None])))
 
     def _probability(self, q: str) -> str:
         if self.q.scale == "log":
