@@ -11,7 +11,9 @@ import pytest
 import hedgerow as hr
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError
-from hedgerow.export import Graph, linked, onnx_model
+from hedgerow.export import onnx_model
+from hedgerow.export.onnx_graph import Graph
+from hedgerow.export.onnx_links import linked
 from tests.choose.test_point import KINDS
 from tests.export.vectors import CASES
 from tests.export.write_vectors import CHAINS, UNEVEN, made_point
@@ -54,7 +56,8 @@ def test_vectors(name: str, double: bool) -> None:
         return
 
     def answers(chosen: list[int]) -> list[str]:
-        run = session(onnx_model(case.point(), case.content["input"], double=double))
+        nodes = case.content["input"] == "likelihoods"
+        run = session(onnx_model(case.point(), logits=case.logits, nodes=nodes, double=double))
         rows = np.array([case.rows[i] for i in chosen], dtype=np.float64 if double else np.float32)
         feed: dict[str, Any] = {case.content["input"]: rows}
         if case.groups is not None:
@@ -68,6 +71,14 @@ def test_vectors(name: str, double: bool) -> None:
     for i in set(range(len(case.rows))) - set(good):
         with pytest.raises(Exception, match=r"row is refused|invalid dimensions|more than scores|another version"):
             answers([i])
+
+
+def test_a_leaf_that_is_as_specific_as_the_root_answers_only_above_the_threshold() -> None:
+    tree = hr.Hierarchy.from_edges([("root", "only")])
+    run = session(onnx_model(made_point(tree, 0.5), nodes=True))
+    q = [[1.0, 0.5], [1.0, 0.75], [0.5, 0.75], [0.25, 0.25]]
+    names = run.run(["name"], {"likelihoods": np.array(q, dtype=np.float32)})[0]
+    assert names.tolist() == [row.name for row in hr.export.answers(made_point(tree, 0.5), q)]
 
 
 def random_rows(count: int, leaves: int, seed: int) -> NDArray[np.float64]:
@@ -174,7 +185,5 @@ def test_links(tree: hr.Hierarchy, link: str, scale: Any) -> None:
 
 def test_what_cannot_be_exported() -> None:
     point = made_point(UNEVEN, 0.0, scale="logit")
-    with pytest.raises(hr.HedgerowError, match="scores='likelihoods'"):
-        onnx_model(point, "probabilities")
-    with pytest.raises(hr.HedgerowError, match="must be 'probabilities'"):
-        onnx_model(point, "percentages")  # type: ignore[arg-type]
+    with pytest.raises(hr.HedgerowError, match=r"likelihoods of all nodes, .* leave out logits=True"):
+        onnx_model(point, logits=True)

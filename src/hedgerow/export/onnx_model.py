@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal, final, get_args
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from hedgerow.choose import OperatingPoint
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, argument
 from hedgerow.export.answers import check_portable
 from hedgerow.export.onnx_graph import Graph
 from hedgerow.export.onnx_likelihoods import NodeLikelihoods, Sums, Values
@@ -18,9 +18,7 @@ from hedgerow.likelihood import BOTTOM, Treatment
 
 if TYPE_CHECKING:
     from hedgerow.export.model import Model
-
-ScoreKind = Literal["probabilities", "logits", "likelihoods"]
-"""What rows of scores are: of the leaves, of the leaves, or of all nodes."""
+    from hedgerow.tree import Hierarchy
 
 _REFUSED = (
     "A row is refused: probabilities are 0 or more and sum to 1, scores are numbers, and a group has a threshold"
@@ -37,42 +35,44 @@ def check_onnx(point: OperatingPoint) -> None:
         )
 
 
-def onnx_model(point: OperatingPoint, scores: ScoreKind | None = None, *, double: bool = False) -> Any:
+def onnx_model(point: OperatingPoint, *, logits: bool = False, nodes: bool = False, double: bool = False) -> Any:
     """Return the decision at a point as a model of ONNX.
 
-    Its input is a batch of scores; its outputs are `node`, `name` and `likelihood`, one per row. A point by group
-    has a second input, the strings `group`. A bad row is an error of the runtime. The metadata hold the promise,
-    the fingerprint of the tree and the names of the leaves in the order of the columns.
+    Its input is a batch of scores: by default `probabilities` of the leaves, in the order of the tree. Its outputs
+    are `node`, `name` and `likelihood`, one per row. A point by group has a second input, the strings `group`. A
+    bad row is an error of the runtime. The metadata hold the promise, the fingerprint of the tree and the names of
+    the leaves in the order of the columns.
 
     Parameters
     ----------
     point
         The point.
-    scores
-        What the rows are, and the name of the input: "probabilities" or "logits" of the leaves, in the order of
-        the tree; or "likelihoods" of all nodes, on the scale of the point. By default likelihoods on the scale
-        "logit", else probabilities.
+    logits
+        Whether the input is `logits` of the leaves.
+    nodes
+        Whether the input is `likelihoods` of all nodes, on the scale of the point; always on the scale "logit".
     double
         Whether the input is in double precision; by default it is in single precision, as most models give it.
     """
     check_onnx(point)
     tree = point.hierarchy
-    scores = scores or ("likelihoods" if point.scale == "logit" else "probabilities")
-    if scores not in get_args(ScoreKind):
-        raise ParameterError(f"scores must be {', '.join(map(repr, get_args(ScoreKind)))}, not {scores!r}.")
-    if point.scale == "logit" and scores != "likelihoods":
-        raise ParameterError("This point is for logits of all nodes: use scores='likelihoods'.")
+    nodes = nodes or point.scale == "logit"
+    if logits and nodes:
+        raise ParameterError(
+            f"The input is likelihoods of all nodes, not logits of leaves: leave out {argument('logits', True)}."
+        )
     graph, kind = Graph(), "float64" if double else "float32"
-    x = graph.input(scores, kind, len(tree) if scores == "likelihoods" else len(tree.leaves))
     q: NodeLikelihoods
-    if scores == "likelihoods":
+    if nodes:
+        x = graph.input("likelihoods", kind, len(tree))
         q = Values(graph, tree, point.scale, graph.cast(x, "float64"))
-    elif scores == "probabilities":
-        q = Sums.of_probabilities(graph, tree, point.scale, x, point.temperature, kind)
+    elif logits:
+        x = graph.cast(graph.input("logits", kind, len(tree.leaves)), "float64")
+        q = Sums.of_scores(graph, tree, point.scale, graph("Div", x, graph.constant(point.temperature)))
     else:
-        theta = graph("Div", graph.cast(x, "float64"), graph.constant(point.temperature))
-        q = Sums.of_scores(graph, tree, point.scale, theta)
-    return finished(point, q)
+        x = graph.input("probabilities", kind, len(tree.leaves))
+        q = Sums.of_probabilities(graph, tree, point.scale, x, point.temperature, kind)
+    return _finished(point, q)
 
 
 def classifier_onnx(model: Model) -> Any:
@@ -82,7 +82,7 @@ def classifier_onnx(model: Model) -> Any:
         raise ParameterError("An ONNX model needs a point that hedgerow.select chose: give one.")
     check_onnx(point)
     point.check_treatment(Treatment())
-    graph, tree = Graph(), model.hierarchy
+    graph = Graph()
     x = graph.input("features", "float64", len(model.divisor))
     if model.mean is not None:
         x = graph("Sub", x, graph.constant(model.mean))
@@ -92,10 +92,17 @@ def classifier_onnx(model: Model) -> Any:
             "Add", graph("MatMul", graph("Relu", x) if i else x, graph.constant(weight)), graph.constant(bias)
         )
     theta = graph("Div", x, graph.constant(model.temperature))
-    return finished(point, linked(graph, tree, point.scale, model.link.__name__, theta))
+    return _finished(point, linked(graph, model.hierarchy, point.scale, model.link.__name__, theta))
 
 
-def finished(point: OperatingPoint, q: NodeLikelihoods) -> Any:
+def network_onnx(network: bytes, tree: Hierarchy, link: str, point: OperatingPoint) -> Any:
+    """Return a network, whose ONNX has the output `theta`, with its link and the decision as a model of ONNX."""
+    graph = Graph(network)
+    theta = graph.cast("theta", "float64")
+    return _finished(point, linked(graph, tree, point.scale, link, theta, point.temperature))
+
+
+def _finished(point: OperatingPoint, q: NodeLikelihoods) -> Any:
     """Add the decision to a graph that has likelihoods, and return the model."""
     point.check_tree(q.tree)
     graph, tree = q.graph, q.tree  # that of the point, perhaps with siblings in another order
@@ -126,10 +133,7 @@ class _Decision:
     def __init__(self, point: OperatingPoint, q: NodeLikelihoods) -> None:
         self.point, self.q, self.graph, self.tree, self.good = point, q, q.graph, q.tree, q.good
         self.candidates = Candidates.of(q.tree, point.settings)
-        self.nodes = self.candidates.ascending
-        # The most specific first; equally specific ones ascending.
-        self.order = self.nodes[np.argsort(-self.candidates.tier[self.nodes], kind="stable")]
-        self.bottom = BOTTOM[point.scale]
+        self.nodes, self.bottom = self.candidates.ascending, BOTTOM[point.scale]
 
     def answer(self) -> tuple[str, str, str]:
         """Return node, likelihood as a probability, and whether there is an answer: [N, 1] each."""
@@ -159,18 +163,16 @@ class _Decision:
     # Each rule returns the answer and its likelihood, [N, 1] each. Where no node passes, the root does.
 
     def _threshold(self) -> tuple[str, str]:
-        graph, tau, tier = self.graph, self._tau(), self.candidates.tier[self.order]
-        top = int(np.count_nonzero(tier == tier[0]))  # by far the most nodes: usually, all leaves
-        if top == len(tier):  # a tree of one node
-            top = 0
-        order, q = self.order[top:], self.q.at(self.order[top:])
-        nothing = graph.constant(np.where(order == 0, -1, -2)[None], np.float32)  # the root, if no node passes
-        tiers = graph("Where", graph("Greater", q, tau), graph.constant(tier[None, top:], np.float32), nothing)
+        graph, nodes, tau = self.graph, self.nodes, self._tau()
+        # Of the most specific nodes, usually all leaves and by far the most, the most likely is all that matters.
+        is_top = self.candidates.tier[nodes] == self.candidates.tier[nodes].max()
+        first, largest = self.q.best(nodes[is_top])
+        rest = nodes[~is_top | (nodes == 0)]
+        q, nothing = self.q.at(rest), graph.constant(np.where(rest == 0, -1, -2)[None], np.float32)
+        tier = graph.constant(self.candidates.tier[None, rest], np.float32)
+        tiers = graph("Where", graph("Greater", q, tau), tier, nothing)
         best = graph("Equal", tiers, graph.reduce("ReduceMax", tiers))
-        node, chosen = self.q.chosen(order, graph("Where", best, q, graph.constant(-np.inf)), q)
-        if top == 0:
-            return node, chosen
-        first, largest = self.q.best(self.order[:top])
+        node, chosen = self.q.chosen(rest, graph("Where", best, q, graph.constant(-np.inf)), q)
         passes = graph("Greater", largest, tau)
         return graph("Where", passes, first, node), graph("Where", passes, largest, chosen)
 
@@ -178,16 +180,16 @@ class _Decision:
         graph, nodes, tau = self.graph, self.nodes, self._tau()
         leaf, _ = self.q.best(self.tree.leaves)
         q = self.q.at(nodes)
-        begun = graph("LessOrEqual", graph.integers(nodes[None]), leaf)
-        above = graph("And", begun, graph("Less", leaf, graph.integers(self.tree.end[nodes][None])))
+        every, nothing = graph.integers(nodes[None]), graph.integers(np.where(nodes == 0, 0, -1)[None])
+        ends_after = graph("Less", leaf, graph.integers(self.tree.end[nodes][None]))
+        above = graph("And", graph("LessOrEqual", every, leaf), ends_after)
         passing = graph("And", above, graph("Greater", q, tau))
-        nothing = graph.integers(np.where(nodes == 0, 0, -1)[None])
-        return self.q.chosen(
-            nodes, graph("Where", passing, graph.integers(nodes[None]), nothing), q
-        )  # the deepest
+        return self.q.chosen(nodes, graph("Where", passing, every, nothing), q)  # the deepest
 
     def _expected_information(self) -> tuple[str, str]:
-        graph, order, tau = self.graph, self.order, self._tau()
+        graph, tau = self.graph, self._tau()
+        # The most specific first; equally specific ones ascending.
+        order = self.nodes[np.argsort(-self.candidates.tier[self.nodes], kind="stable")]
         q, information = self.q.at(order), graph.constant(self.candidates.value[order][None])
         gain = graph("Mul", graph("Add", information, tau), self._probability(q))
         is_finite = graph("Less", tau, graph.constant(np.inf))
