@@ -1,7 +1,7 @@
 """Entries by name: built in, registered by a program, or offered by installed packages.
 
-In come names and entries; out goes the entry of a name, or an error that lists the known names. Methods,
-rules, metrics, guarantees, tree formats, score formats, data sets and experiments are each one `Registry`.
+In come names and entries; out goes the entry of a name, or an error that lists the known names. Methods, rules,
+metrics, guarantees, tree formats, score formats, exporters, data sets and experiments are each one `Registry`.
 Entries of installed packages are loaded on demand, and so are those named by their path, "package.module:object".
 """
 

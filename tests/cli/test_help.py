@@ -132,5 +132,6 @@ def test_examples_run_as_printed(
     hedgerow(capsys, "evaluate", "b.npz", "--tree", "tree.csv", "-o", "results/model-b")
     here = [line for line in examples() if not any(need in line for need in NEEDS)]
     order = ("doctor", "tree", "evaluate", "merge", "compare", "select", "predict", "monitor", "export", "report")
-    for line in sorted(here, key=lambda line: order.index(line.split()[1])):
+    # A point by rank comes first, so that another one replaces it: these have no ONNX model.
+    for line in sorted(here, key=lambda line: (order.index(line.split()[1]), "--per-rank" not in line)):
         hedgerow(capsys, *shlex.split(line)[1:])

@@ -10,7 +10,10 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import likelihood
-from hedgerow.export import Graph, linked, onnx_model
+from hedgerow.errors import ParameterError
+from hedgerow.export import onnx_model
+from hedgerow.export.onnx_graph import Graph
+from hedgerow.export.onnx_links import linked
 from tests.choose.test_point import KINDS
 from tests.export.vectors import CASES
 from tests.export.write_vectors import CHAINS, UNEVEN, made_point
@@ -35,13 +38,26 @@ def session(model: Any) -> Any:
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
+def has_no_model(point: hr.OperatingPoint) -> bool:
+    """Check that points with thresholds by clade or rank are refused, and tell whether this is one."""
+    if point.by in ("all", "group"):
+        return False
+    with pytest.raises(ParameterError, match=rf"for each {point.by}, .* use hedgerow\.js .* or Python"):
+        onnx_model(point)
+    return True
+
+
 @pytest.mark.parametrize("double", [False, True])
 @pytest.mark.parametrize("name", CASES)
 def test_vectors(name: str, double: bool) -> None:
     case = CASES[name]
+    if case.content["point"]["by"] in ("clade", "rank"):
+        assert has_no_model(case.point())
+        return
 
     def answers(chosen: list[int]) -> list[str]:
-        run = session(onnx_model(case.point(), case.content["input"], double=double))
+        nodes = case.content["input"] == "likelihoods"
+        run = session(onnx_model(case.point(), logits=case.logits, nodes=nodes, double=double))
         rows = np.array([case.rows[i] for i in chosen], dtype=np.float64 if double else np.float32)
         feed: dict[str, Any] = {case.content["input"]: rows}
         if case.groups is not None:
@@ -57,6 +73,14 @@ def test_vectors(name: str, double: bool) -> None:
             answers([i])
 
 
+def test_a_leaf_that_is_as_specific_as_the_root_answers_only_above_the_threshold() -> None:
+    tree = hr.Hierarchy.from_edges([("root", "only")])
+    run = session(onnx_model(made_point(tree, 0.5), nodes=True))
+    q = [[1.0, 0.5], [1.0, 0.75], [0.5, 0.75], [0.25, 0.25]]
+    names = run.run(["name"], {"likelihoods": np.array(q, dtype=np.float32)})[0]
+    assert names.tolist() == [row.name for row in hr.export.answers(made_point(tree, 0.5), q)]
+
+
 def random_rows(count: int, leaves: int, seed: int) -> NDArray[np.float64]:
     random = np.random.default_rng(seed)
     x = random.normal(size=(count, leaves)) * random.choice([1, 3, 6], size=(count, 1))
@@ -70,13 +94,10 @@ def random_rows(count: int, leaves: int, seed: int) -> NDArray[np.float64]:
         (CHAINS, np.float32, {}),
         (UNEVEN, np.float64, {}),
         (WIDE, np.float32, {"rule": "climbing"}),
-        (CHAINS, np.float64, {"by": "clade", "clade_depth": 1}),
-        (CHAINS, np.float32, {"rule": "ranks"}),
     ],
 )
 def test_random_rows_have_the_answers_of_python(tree: hr.Hierarchy, dtype: Any, about: dict[str, Any]) -> None:
-    tau = {"songbirds": 0.25, "owls": 0.6} if "by" in about else {"order": 0.5, "species": 0.25}
-    point = made_point(tree, tau if about and "climbing" not in about.values() else 0.3, **about)
+    point = made_point(tree, 0.3, **about)
     run = session(onnx_model(point, double=dtype is np.float64))
     p = random_rows(20_000, len(tree.leaves), 0).astype(dtype)
     node, name, q = run.run(None, {"probabilities": p})
@@ -91,6 +112,8 @@ def test_random_rows_have_the_answers_of_python(tree: hr.Hierarchy, dtype: Any, 
 @pytest.mark.parametrize("kind", KINDS)
 def test_points_that_select_chose_can_be_exported(kind: str) -> None:
     point = KINDS[kind]()
+    if has_no_model(point):
+        return
     run = session(onnx_model(point))
     p = random_rows(200, len(point.hierarchy.leaves), 1)
     feed: dict[str, Any] = {"probabilities": p.astype(np.float32)}
@@ -108,7 +131,8 @@ def test_what_the_file_says_about_itself() -> None:
     assert about["hedgerow_promise"] == "correct >= 0.9"
     assert about["hedgerow_version"] == point.version
     assert json.loads(about["hedgerow_classes"]) == point.hierarchy.names[point.hierarchy.leaves].tolist()
-    assert json.loads(about["hedgerow_point"])["request"]["delta"] == 0.05
+    content = {name: value for name, value in point.to_dict().items() if name != "tree"}
+    assert json.loads(about["hedgerow_point"]) == json.loads(json.dumps(content))
 
 
 def test_a_big_tree_makes_a_small_file() -> None:
@@ -161,7 +185,5 @@ def test_links(tree: hr.Hierarchy, link: str, scale: Any) -> None:
 
 def test_what_cannot_be_exported() -> None:
     point = made_point(UNEVEN, 0.0, scale="logit")
-    with pytest.raises(hr.HedgerowError, match="scores='likelihoods'"):
-        onnx_model(point, "probabilities")
-    with pytest.raises(hr.HedgerowError, match="must be 'probabilities'"):
-        onnx_model(point, "percentages")  # type: ignore[arg-type]
+    with pytest.raises(hr.HedgerowError, match=r"likelihoods of all nodes, .* leave out logits=True"):
+        onnx_model(point, logits=True)

@@ -190,14 +190,18 @@ def test_a_point_of_the_same_tree_in_another_order() -> None:
         ranks=["order", "family", "species"],
     )
     q = np.exp(clf.predict_likelihood(X, "log"))[:, TREE.indices(turned.names)]
-    for target in ({"per_rank": {"family": 0.8}}, {"target": ("correct", 0.8), "clades": 1}):
-        point = hr.select(turned, np.log(q), NAMES, scale="log", **target)
-        clf.set_operating_point(point)
+    for rule in ("threshold", "climbing"):
+        clf.set_operating_point(
+            hr.select(turned, np.log(q), NAMES, scale="log", target=("correct", 0.8), rule=rule)
+        )
         others = X + 0.1  # no likelihood of theirs is a threshold
         assert run(clf.to_onnx(), features=others)[1].tolist() == clf.predict(others).tolist()
 
 
-def test_onnx_needs_a_point() -> None:
-    pytest.importorskip("onnx")
+def test_onnx_needs_a_point_for_all_examples_or_by_group() -> None:
+    clf = fitted(epochs=1)
     with pytest.raises(hr.HedgerowError, match="needs a point"):
-        fitted(epochs=1).to_onnx()
+        clf.to_onnx()
+    point = hr.select(TREE, clf.predict_likelihood(X), NAMES, target=("correct", 0.8), clades=1)
+    with pytest.raises(hr.HedgerowError, match="a threshold for each clade"):
+        clf.to_onnx(point)

@@ -1,33 +1,30 @@
 """The decision of an operating point for other programs: services, browsers, runtimes.
 
 In comes an operating point, and for some a model; out go answers with their names and lineages, ONNX graphs,
-JavaScript with a page to try it, and models that need NumPy alone. All of them follow one specification, and all
-must pass the same test vectors.
+JavaScript with a page to try it, and models that need NumPy alone. All of them follow one specification and pass
+its test vectors; ONNX has no thresholds by clade or rank, and refuses these.
 """
 
-from hedgerow.export.answers import Answer, answers, check_portable
+from hedgerow.export.answers import Answer, answers
 from hedgerow.export.browser import script, write_app
+from hedgerow.export.exporters import EXPORTERS
 from hedgerow.export.model import Layer, Model, layer_scores, load_model, scaled
-from hedgerow.export.onnx_graph import OPSET, Graph, parsed, save_onnx
-from hedgerow.export.onnx_links import linked
-from hedgerow.export.onnx_model import ScoreKind, classifier_onnx, finished, onnx_model
+from hedgerow.export.onnx_graph import OPSET, save_onnx
+from hedgerow.export.onnx_model import check_onnx, classifier_onnx, network_onnx, onnx_model
 
 __all__ = [
+    "EXPORTERS",
     "OPSET",
     "Answer",
-    "Graph",
     "Layer",
     "Model",
-    "ScoreKind",
     "answers",
-    "check_portable",
+    "check_onnx",
     "classifier_onnx",
-    "finished",
     "layer_scores",
-    "linked",
     "load_model",
+    "network_onnx",
     "onnx_model",
-    "parsed",
     "save_onnx",
     "scaled",
     "script",

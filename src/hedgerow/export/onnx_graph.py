@@ -28,12 +28,12 @@ class Graph:
     Parameters
     ----------
     start
-        A model whose graph is continued.
+        The content of an ONNX file, whose graph is continued.
     """
 
-    def __init__(self, start: Any = None) -> None:
+    def __init__(self, start: bytes | None = None) -> None:
         self._onnx = _onnx()
-        graph = None if start is None else start.graph
+        graph = None if start is None else self._onnx.load_from_string(start).graph
         self._nodes = [] if graph is None else list(graph.node)
         self._initializers = [] if graph is None else list(graph.initializer)
         self._inputs = [] if graph is None else list(graph.input)
@@ -115,11 +115,6 @@ class Graph:
         helper.set_model_props(made, dict(metadata))
         self._onnx.checker.check_model(made)
         return made
-
-
-def parsed(content: bytes) -> Any:
-    """Return the model of ONNX in a file."""
-    return _onnx().load_from_string(content)
 
 
 def _onnx() -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from hedgerow.arrays import UNIT
-from hedgerow.likelihood import BOTTOM, ROUNDING, SUM_TOLERANCE
+from hedgerow.likelihood import ROUNDING, SUM_TOLERANCE
 
 if TYPE_CHECKING:
     from hedgerow.export.onnx_graph import Graph
@@ -47,16 +47,6 @@ class NodeLikelihoods(ABC):
         place = self.graph.first_largest(value)
         entry = self.graph("GatherElements", q or value, place, axis=1)
         return self.graph("Gather", self.graph.integers(nodes), place), entry
-
-    def tip(self, candidates: Indices) -> str:
-        """Return the most likely of the candidates with nothing likely below them, [N, 1]."""
-        graph, q = self.graph, self.at(candidates)
-        likely = graph("Greater", q, graph.constant(BOTTOM[self.scale]))
-        before = graph.prefix_sums(graph.cast(likely, "int64"))
-        end = np.searchsorted(candidates, self.tree.end[candidates])
-        below = graph("Sub", graph.columns(before, end), graph.columns(before, np.arange(len(end)) + 1))
-        is_tip = graph("And", likely, graph("Equal", below, graph.integers(0)))
-        return self.chosen(candidates, graph("Where", is_tip, q, graph.constant(-np.inf)))[0]
 
 
 @final
@@ -146,10 +136,6 @@ class Sums(NodeLikelihoods):
             return super().best(nodes)
         node, units = self.chosen(nodes, self._raw(nodes))  # single masses are the same as integers and as doubles
         return node, self._on_scale(units, nodes[:1])
-
-    def tip(self, candidates: Indices) -> str:
-        """Return the most likely of the candidates with nothing likely below them, [N, 1]."""
-        return super().tip(candidates) if self._own else self.best(self.tree.leaves)[0]
 
     def _raw(self, nodes: Indices) -> str:
         first, last = self._first[nodes], self._last[nodes]

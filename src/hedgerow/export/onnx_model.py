@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal, final, get_args
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.choose import RANKS, OperatingPoint, clade_of_node
-from hedgerow.errors import ParameterError
+from hedgerow.choose import OperatingPoint
+from hedgerow.errors import ParameterError, argument
 from hedgerow.export.answers import check_portable
 from hedgerow.export.onnx_graph import Graph
 from hedgerow.export.onnx_likelihoods import NodeLikelihoods, Sums, Values
@@ -18,53 +18,61 @@ from hedgerow.likelihood import BOTTOM, Treatment
 
 if TYPE_CHECKING:
     from hedgerow.export.model import Model
-    from hedgerow.tree import Indices
-
-ScoreKind = Literal["probabilities", "logits", "likelihoods"]
-"""What rows of scores are: of the leaves, of the leaves, or of all nodes."""
+    from hedgerow.tree import Hierarchy
 
 _REFUSED = (
-    "A row is refused: probabilities are 0 or more and sum to 1, scores are numbers, and a group or clade has a "
-    "threshold"
+    "A row is refused: probabilities are 0 or more and sum to 1, scores are numbers, and a group has a threshold"
 )
 
 
-def onnx_model(point: OperatingPoint, scores: ScoreKind | None = None, *, double: bool = False) -> Any:
+def check_onnx(point: OperatingPoint) -> None:
+    """Refuse points that have no ONNX model."""
+    check_portable(point)
+    if point.by in ("clade", "rank"):
+        raise ParameterError(
+            f"The point has a threshold for each {point.by}, and ONNX takes one for all examples or each group: "
+            f"use hedgerow.js (hedgerow export POINT -o app/) or Python."
+        )
+
+
+def onnx_model(point: OperatingPoint, *, logits: bool = False, nodes: bool = False, double: bool = False) -> Any:
     """Return the decision at a point as a model of ONNX.
 
-    Its input is a batch of scores; its outputs are `node`, `name` and `likelihood`, one per row. A point by group
-    has a second input, the strings `group`. A bad row is an error of the runtime. The metadata hold the promise,
-    the fingerprint of the tree and the names of the leaves in the order of the columns.
+    Its input is a batch of scores: by default `probabilities` of the leaves, in the order of the tree. Its outputs
+    are `node`, `name` and `likelihood`, one per row. A point by group has a second input, the strings `group`. A
+    bad row is an error of the runtime. The metadata hold the promise, the fingerprint of the tree and the names of
+    the leaves in the order of the columns.
 
     Parameters
     ----------
     point
         The point.
-    scores
-        What the rows are, and the name of the input: "probabilities" or "logits" of the leaves, in the order of
-        the tree; or "likelihoods" of all nodes, on the scale of the point. By default likelihoods on the scale
-        "logit", else probabilities.
+    logits
+        Whether the input is `logits` of the leaves.
+    nodes
+        Whether the input is `likelihoods` of all nodes, on the scale of the point; always on the scale "logit".
     double
         Whether the input is in double precision; by default it is in single precision, as most models give it.
     """
-    check_portable(point)
+    check_onnx(point)
     tree = point.hierarchy
-    scores = scores or ("likelihoods" if point.scale == "logit" else "probabilities")
-    if scores not in get_args(ScoreKind):
-        raise ParameterError(f"scores must be {', '.join(map(repr, get_args(ScoreKind)))}, not {scores!r}.")
-    if point.scale == "logit" and scores != "likelihoods":
-        raise ParameterError("This point is for logits of all nodes: use scores='likelihoods'.")
+    nodes = nodes or point.scale == "logit"
+    if logits and nodes:
+        raise ParameterError(
+            f"The input is likelihoods of all nodes, not logits of leaves: leave out {argument('logits', True)}."
+        )
     graph, kind = Graph(), "float64" if double else "float32"
-    x = graph.input(scores, kind, len(tree) if scores == "likelihoods" else len(tree.leaves))
     q: NodeLikelihoods
-    if scores == "likelihoods":
+    if nodes:
+        x = graph.input("likelihoods", kind, len(tree))
         q = Values(graph, tree, point.scale, graph.cast(x, "float64"))
-    elif scores == "probabilities":
-        q = Sums.of_probabilities(graph, tree, point.scale, x, point.temperature, kind)
+    elif logits:
+        x = graph.cast(graph.input("logits", kind, len(tree.leaves)), "float64")
+        q = Sums.of_scores(graph, tree, point.scale, graph("Div", x, graph.constant(point.temperature)))
     else:
-        theta = graph("Div", graph.cast(x, "float64"), graph.constant(point.temperature))
-        q = Sums.of_scores(graph, tree, point.scale, theta)
-    return finished(point, q)
+        x = graph.input("probabilities", kind, len(tree.leaves))
+        q = Sums.of_probabilities(graph, tree, point.scale, x, point.temperature, kind)
+    return _finished(point, q)
 
 
 def classifier_onnx(model: Model) -> Any:
@@ -72,8 +80,9 @@ def classifier_onnx(model: Model) -> Any:
     point = model.point
     if not isinstance(point, OperatingPoint):
         raise ParameterError("An ONNX model needs a point that hedgerow.select chose: give one.")
+    check_onnx(point)
     point.check_treatment(Treatment())
-    graph, tree = Graph(), model.hierarchy
+    graph = Graph()
     x = graph.input("features", "float64", len(model.divisor))
     if model.mean is not None:
         x = graph("Sub", x, graph.constant(model.mean))
@@ -83,12 +92,18 @@ def classifier_onnx(model: Model) -> Any:
             "Add", graph("MatMul", graph("Relu", x) if i else x, graph.constant(weight)), graph.constant(bias)
         )
     theta = graph("Div", x, graph.constant(model.temperature))
-    return finished(point, linked(graph, tree, point.scale, model.link.__name__, theta))
+    return _finished(point, linked(graph, model.hierarchy, point.scale, model.link.__name__, theta))
 
 
-def finished(point: OperatingPoint, q: NodeLikelihoods) -> Any:
+def network_onnx(network: bytes, tree: Hierarchy, link: str, point: OperatingPoint) -> Any:
+    """Return a network, whose ONNX has the output `theta`, with its link and the decision as a model of ONNX."""
+    graph = Graph(network)
+    theta = graph.cast("theta", "float64")
+    return _finished(point, linked(graph, tree, point.scale, link, theta, point.temperature))
+
+
+def _finished(point: OperatingPoint, q: NodeLikelihoods) -> Any:
     """Add the decision to a graph that has likelihoods, and return the model."""
-    check_portable(point)
     point.check_tree(q.tree)
     graph, tree = q.graph, q.tree  # that of the point, perhaps with siblings in another order
     node, likelihood, good = _Decision(point, q).answer()
@@ -105,7 +120,6 @@ def finished(point: OperatingPoint, q: NodeLikelihoods) -> Any:
             "hedgerow_version": point.version,
             "hedgerow_tree": tree.fingerprint,
             "hedgerow_promise": point.promise,
-            "hedgerow_guarantee": point.request.guarantee,
             "hedgerow_point": json.dumps(content, ensure_ascii=False),
             "hedgerow_classes": json.dumps(tree.names[tree.leaves].tolist(), ensure_ascii=False),
         }
@@ -119,10 +133,7 @@ class _Decision:
     def __init__(self, point: OperatingPoint, q: NodeLikelihoods) -> None:
         self.point, self.q, self.graph, self.tree, self.good = point, q, q.graph, q.tree, q.good
         self.candidates = Candidates.of(q.tree, point.settings)
-        self.nodes = self.candidates.ascending
-        # The most specific first; equally specific ones ascending.
-        self.order = self.nodes[np.argsort(-self.candidates.tier[self.nodes], kind="stable")]
-        self.bottom = BOTTOM[point.scale]
+        self.nodes, self.bottom = self.candidates.ascending, BOTTOM[point.scale]
 
     def answer(self) -> tuple[str, str, str]:
         """Return node, likelihood as a probability, and whether there is an answer: [N, 1] each."""
@@ -130,7 +141,6 @@ class _Decision:
             "threshold": self._threshold,
             "climbing": self._climbing,
             "expected-information": self._expected_information,
-            RANKS: self._ranks,
         }
         node, q = rules[self.point.rule]()
         return node, self._probability(q), self.good
@@ -140,13 +150,6 @@ class _Decision:
         graph, point = self.graph, self.point
         if point.by == "all":
             return graph.constant([[max(point.threshold, self.bottom)]])
-        if point.by == "clade":
-            clades = self.tree.names[clade_of_node(self.tree, point.clade_depth or 1)]
-            unknown = np.inf if point.root_is_safe else np.nan
-            by_tip = np.array([point.thresholds.get(name, unknown) for name in clades.tolist()])
-            tau = graph("Gather", graph.constant(by_tip), self.q.tip(self.nodes))
-            self.good = graph("And", self.good, graph("Not", graph("IsNaN", tau)))
-            return graph("Max", tau, graph.constant(self.bottom))
         given = graph("Unsqueeze", graph.input("group", "str"), graph.integers([1]))
         names = np.array(list(point.thresholds), dtype=object)
         same = graph("Equal", given, graph.constant(names, object))
@@ -160,16 +163,16 @@ class _Decision:
     # Each rule returns the answer and its likelihood, [N, 1] each. Where no node passes, the root does.
 
     def _threshold(self) -> tuple[str, str]:
-        graph, order, tau = self.graph, self.order, self._tau()
-        tier = self.candidates.tier[order]
-        top = int(np.count_nonzero(tier == tier[0]))  # by far the most nodes: usually, all leaves
-        if top == len(order):  # a tree of one node
-            top = 0
-        q = self.q.at(order[top:])
-        node, chosen = self._most_specific(order[top:], tier[top:], q, graph("Greater", q, tau))
-        if top == 0:
-            return node, chosen
-        first, largest = self.q.best(order[:top])
+        graph, nodes, tau = self.graph, self.nodes, self._tau()
+        # Of the most specific nodes, usually all leaves and by far the most, the most likely is all that matters.
+        is_top = self.candidates.tier[nodes] == self.candidates.tier[nodes].max()
+        first, largest = self.q.best(nodes[is_top])
+        rest = nodes[~is_top | (nodes == 0)]
+        q, nothing = self.q.at(rest), graph.constant(np.where(rest == 0, -1, -2)[None], np.float32)
+        tier = graph.constant(self.candidates.tier[None, rest], np.float32)
+        tiers = graph("Where", graph("Greater", q, tau), tier, nothing)
+        best = graph("Equal", tiers, graph.reduce("ReduceMax", tiers))
+        node, chosen = self.q.chosen(rest, graph("Where", best, q, graph.constant(-np.inf)), q)
         passes = graph("Greater", largest, tau)
         return graph("Where", passes, first, node), graph("Where", passes, largest, chosen)
 
@@ -177,14 +180,16 @@ class _Decision:
         graph, nodes, tau = self.graph, self.nodes, self._tau()
         leaf, _ = self.q.best(self.tree.leaves)
         q = self.q.at(nodes)
-        passing = graph("And", self._above(nodes, leaf), graph("Greater", q, tau))
-        nothing = graph.integers(np.where(nodes == 0, 0, -1)[None])
-        return self.q.chosen(
-            nodes, graph("Where", passing, graph.integers(nodes[None]), nothing), q
-        )  # the deepest
+        every, nothing = graph.integers(nodes[None]), graph.integers(np.where(nodes == 0, 0, -1)[None])
+        ends_after = graph("Less", leaf, graph.integers(self.tree.end[nodes][None]))
+        above = graph("And", graph("LessOrEqual", every, leaf), ends_after)
+        passing = graph("And", above, graph("Greater", q, tau))
+        return self.q.chosen(nodes, graph("Where", passing, every, nothing), q)  # the deepest
 
     def _expected_information(self) -> tuple[str, str]:
-        graph, order, tau = self.graph, self.order, self._tau()
+        graph, tau = self.graph, self._tau()
+        # The most specific first; equally specific ones ascending.
+        order = self.nodes[np.argsort(-self.candidates.tier[self.nodes], kind="stable")]
         q, information = self.q.at(order), graph.constant(self.candidates.value[order][None])
         gain = graph("Mul", graph("Add", information, tau), self._probability(q))
         is_finite = graph("Less", tau, graph.constant(np.inf))
@@ -192,33 +197,6 @@ class _Decision:
         gain = graph("Where", passing, gain, graph.constant(np.where(order == 0, -1, -np.inf)[None]))
         best = graph("Equal", gain, graph.reduce("ReduceMax", gain))
         return self.q.chosen(order, graph("Where", best, q, graph.constant(-np.inf)), q)
-
-    def _ranks(self) -> tuple[str, str]:
-        graph, nodes = self.graph, np.arange(len(self.tree))
-        tip = self.q.tip(self.nodes)
-        q, lowest = self.q.at(self.candidates.stands_for), self.point.lowest_by_node(self.tree)
-        passes = graph("Or", graph("Greater", q, graph.constant(lowest)), graph.constant(nodes == 0, bool))
-        on_path = self._above(nodes, tip)
-        number = graph("Where", passes, graph.integers(len(nodes)), graph.integers(nodes[None]))
-        failed = graph("Where", on_path, number, graph.integers(len(nodes)))
-        is_open = graph("Less", graph.integers(nodes[None]), graph.reduce("ReduceMin", failed))
-        likely = graph("Greater", q, graph.constant(self.bottom))
-        passing = graph("And", graph("And", on_path, is_open), likely)
-        return self._most_specific(nodes, self.candidates.tier, q, passing)
-
-    def _most_specific(self, nodes: Indices, tier: Indices, q: str, passing: str) -> tuple[str, str]:
-        """Return the most specific of the passing nodes, then the most likely, then the first; its likelihood."""
-        graph = self.graph
-        nothing = graph.constant(np.where(nodes == 0, -1, -2)[None], np.float32)
-        tiers = graph("Where", passing, graph.constant(tier[None], np.float32), nothing)
-        best = graph("Equal", tiers, graph.reduce("ReduceMax", tiers))
-        return self.q.chosen(nodes, graph("Where", best, q, graph.constant(-np.inf)), q)
-
-    def _above(self, nodes: Indices, below: str) -> str:
-        """Return whether each node is one of the rows' nodes [N, 1], or above it: [N, nodes]."""
-        graph = self.graph
-        begins = graph("LessOrEqual", graph.integers(nodes[None]), below)
-        return graph("And", begins, graph("Less", below, graph.integers(self.tree.end[nodes][None])))
 
     def _probability(self, q: str) -> str:
         if self.q.scale == "log":

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hedgerow.export import OPSET, Graph, check_portable, finished, linked, parsed
+from hedgerow.export import OPSET, check_onnx, network_onnx
 
 if TYPE_CHECKING:
     from hedgerow.choose import OperatingPoint
@@ -27,12 +27,10 @@ def run_onnx(run: RunFolder, point: OperatingPoint) -> Any:
     """
     classifier = run.classifier()
     method = classifier.method
-    check_portable(point)  # before the network is exported, which takes a while
+    check_onnx(point)  # before the network is exported, which takes a while
     point.check_tree(method.hierarchy)
     point.check_scale(method.scale)
-    graph = Graph(parsed(_network(classifier)))
-    theta, link = graph.cast("theta", "float64"), method.link.__name__
-    return finished(point, linked(graph, method.hierarchy, point.scale, link, theta, point.temperature))
+    return network_onnx(_network(classifier), method.hierarchy, method.link.__name__, point)
 
 
 class _Averages(nn.Module):
