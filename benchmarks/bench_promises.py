@@ -19,10 +19,10 @@ from tests.choose.populations import Draws, population
 
 from benchmarks.changing_world import by_events, monitored, other_data
 from hedgerow.choose import FAMILIES
-from hedgerow.choose.exact import exactly
 from hedgerow.choose.guarantees import Bound
 from hedgerow.choose.steps import Steps
 from hedgerow.choose.thresholds import losses_of
+from hedgerow.choose.written import exactly
 from hedgerow.measure import Clusters, Measures, metrics
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from tests.choose.populations import population
 import hedgerow as hr
 from hedgerow.choose import FAMILIES
 from hedgerow.choose.evidence import Evidence, mean_bets, rank_bets
-from hedgerow.choose.exact import exactly
 from hedgerow.choose.guarantees import Bound
 from hedgerow.choose.tips import BINS, bins_of, ranks_of, tip_likelihoods
+from hedgerow.choose.written import exactly
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import Likelihoods, from_leaves, pool
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import hedgerow as hr
-from hedgerow.choose.exact import exactly
 from hedgerow.choose.guarantees import GUARANTEES, Bound
+from hedgerow.choose.written import exactly
 
 
 def binomial_tail(n: int, count: int, alpha: Fraction) -> Fraction:

@@ -18,7 +18,6 @@ from hedgerow.choose.select import choose, select
 from hedgerow.choose.specification import point_schema
 from hedgerow.choose.suggestions import Silence
 from hedgerow.choose.thresholds import CannotPromiseError
-from hedgerow.choose.tips import clade_of_node
 from hedgerow.choose.watched import Watched
 
 __all__ = [
@@ -38,7 +37,6 @@ __all__ = [
     "Test",
     "Watched",
     "choose",
-    "clade_of_node",
     "describe",
     "explain",
     "gather",

@@ -13,7 +13,7 @@ then the boldest one within the budget.
   unless there are too few clusters for any bet to be won.
 - **empirical**: the loss of the calibration examples themselves is at most α; nothing is promised for new ones.
 
-Levels are the decimals that the user wrote, and sums of ranks are exact: see `hedgerow.choose.exact`.
+Levels are the decimals that the user wrote, and sums of ranks are exact: see `hedgerow.choose.written`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, ClassVar, final
 import numpy as np
 
 from hedgerow.choose.betting import can_refute
-from hedgerow.choose.exact import exactly
 from hedgerow.choose.steps import TooFew
+from hedgerow.choose.written import exactly
 from hedgerow.errors import ParameterError, argument
 from hedgerow.registry import Registry
 

@@ -21,11 +21,11 @@ import msgspec
 import numpy as np
 
 from hedgerow.choose.evidence import Evidence, as_number, mean_bets, rank_bets
-from hedgerow.choose.exact import exactly
 from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.point import OperatingPoint, point_of
 from hedgerow.choose.tips import BINS, bins_of, mean_of_each, ranks_of
 from hedgerow.choose.watched import TIP, Watched
+from hedgerow.choose.written import exactly
 from hedgerow.errors import FileError, ParameterError, ScoreError, counted, some
 from hedgerow.files import read_text, reading, write_json
 from hedgerow.likelihood import numbered

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from hedgerow.choose.exact import exactly
 from hedgerow.choose.guarantees import GUARANTEES, Bound
+from hedgerow.choose.written import exactly
 from hedgerow.errors import ParameterError, argument, of_per_cent, some
 from hedgerow.infer import map_dense_rows
 from hedgerow.measure import Measures, Metric, Ranks

@@ -19,7 +19,8 @@ from hedgerow.choose.answered import STARTS
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.promise import MetricLoss, Promise, RankLoss, among_nodes, check_level
-from hedgerow.choose.request_values import (
+from hedgerow.choose.shift import Strata
+from hedgerow.choose.written import (
     read_bounds,
     read_delta,
     read_levels,
@@ -28,7 +29,6 @@ from hedgerow.choose.request_values import (
     read_target,
     read_unit,
 )
-from hedgerow.choose.shift import Strata
 from hedgerow.errors import ParameterError, argument, some
 from hedgerow.measure import Metric, Ranks, metrics
 from hedgerow.tree import Hierarchy, Settings

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from hedgerow.choose.exact import exactly
+from hedgerow.choose.written import exactly
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, closest, counted, some
 from hedgerow.likelihood import overlap
 

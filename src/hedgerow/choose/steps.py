@@ -17,7 +17,7 @@ import numpy as np
 
 from hedgerow.arrays import take_rows
 from hedgerow.choose.betting import Walk, passed_from, refuted
-from hedgerow.choose.exact import exactly
+from hedgerow.choose.written import exactly
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

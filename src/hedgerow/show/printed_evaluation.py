@@ -12,7 +12,7 @@ from rich.text import Text
 from hedgerow.errors import counted, some
 from hedgerow.likelihood import from_probability, threshold_probability
 from hedgerow.measure import right_of_answered
-from hedgerow.show.terminal import print_levels, print_table, print_text
+from hedgerow.show.terminal import percent, print_levels, print_table, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -299,17 +299,6 @@ def _print_differences(comparison: SystemComparison, console: Console) -> None:
             rows.append([evaluation.name, *cells])
     print_table(console, ["difference (%)", *_DIFFERENCES], rows)
     console.print()
-
-
-def percent(share: float | None) -> str:
-    """Write a share as a percentage, without the sign; nothing for None, and a dash for NaN.
-
-    >>> percent(0.1234), percent(-1e-17), percent(float("nan"))
-    ('12.3', '0.0', '–')
-    """
-    if share is None:
-        return ""
-    return "–" if math.isnan(share) else f"{100 * share:z.1f}"
 
 
 def shown(value: float, metric: Metric | None) -> str:

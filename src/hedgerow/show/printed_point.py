@@ -12,8 +12,7 @@ from rich.text import Text
 from hedgerow.choose import ANSWERED, FAMILIES, GUARANTEES, Explanation, OperatingPoint, Silence
 from hedgerow.errors import argument, counted, some
 from hedgerow.likelihood import to_probability
-from hedgerow.show.printed_evaluation import percent
-from hedgerow.show.terminal import print_levels, print_table, print_text
+from hedgerow.show.terminal import percent, print_levels, print_table, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

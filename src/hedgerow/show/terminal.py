@@ -5,6 +5,7 @@ A table is never cut off; a bar shows the progress of long tasks and the time le
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -221,3 +222,14 @@ def live_bar(console: Console, *, counted: bool = False) -> Progress:
         speed_estimate_period=_WHOLE_RUN,
         disable=not (console.is_terminal or (console.is_jupyter and find_spec("ipywidgets") is not None)),
     )
+
+
+def percent(share: float | None) -> str:
+    """Write a share as a percentage, without the sign; nothing for None, and a dash for NaN.
+
+    >>> percent(0.1234), percent(-1e-17), percent(float("nan"))
+    ('12.3', '0.0', '–')
+    """
+    if share is None:
+        return ""
+    return "–" if math.isnan(share) else f"{100 * share:z.1f}"

@@ -1,4 +1,7 @@
-"""How people write the parts of a request: numbers, texts as options have them, tables."""
+"""What people write: numbers without rounding, texts as options have them, tables.
+
+In floating-point numbers, ``ceil(100 * 0.55)`` is 56.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,37 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.choose.exact import exact_number
 from hedgerow.errors import ParameterError, argument
+from hedgerow.files import is_number
 from hedgerow.score_files import read_shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+
+def exactly(number: object) -> Fraction:
+    """Return a number as the decimal that the user wrote.
+
+    >>> exactly(0.1), Fraction(0.1) == exactly(0.1)
+    (Fraction(1, 10), False)
+    """
+    return number if isinstance(number, Fraction) else Fraction(str(number))
+
+
+def exact_number(name: str, value: object) -> Fraction:
+    """Return a number as the user wrote it; anything else is an error that names it.
+
+    >>> exact_number("delta", "5 %")
+    Traceback (most recent call last):
+    hedgerow.errors.ParameterError: delta must be a number, not '5 %': write 0.05.
+    """
+    try:
+        return exactly(value)
+    except (ValueError, ZeroDivisionError):
+        plain, remedy = str(value).replace(",", ".").rstrip("% "), ""
+        if is_number(plain):
+            remedy = f": write {float(plain) / 100 if '%' in str(value) else float(plain):g}"
+        raise ParameterError(f"{name} must be a number, not {value!r}{remedy}.") from None
 
 
 def read_target(given: Any) -> tuple[Any, Fraction]:
