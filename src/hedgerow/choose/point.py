@@ -17,7 +17,7 @@ from hedgerow.arrays import as_numpy
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.paths import RANKS, Paths
 from hedgerow.choose.promise import ANSWERED
-from hedgerow.choose.request import By, Request, RequestFile
+from hedgerow.choose.request import By, Request, RequestFile, from_number
 from hedgerow.choose.shift import checked_weights
 from hedgerow.choose.tips import BINS, clades_of, tip_likelihoods
 from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, some
@@ -421,7 +421,7 @@ def point_of(content: Any, shown: str) -> OperatingPoint:
     if content.get("schema") != VERSION:
         raise FileError(f"{shown} was written by another version of hedgerow. {AGAIN}")
     with reading(shown, "a point", AGAIN):
-        file = msgspec.convert(content, PointFile)
+        file = msgspec.convert(content, PointFile, dec_hook=from_number)
         if file.digest != digest(content):
             raise ValueError("it was changed after it was written, so it promises nothing")
         found = {name: getattr(file, name) for name in _FIELDS}

@@ -21,9 +21,10 @@ from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.promise import MetricLoss, Promise, RankLoss, among_nodes, check_level
 from hedgerow.choose.shift import Strata
 from hedgerow.choose.written import (
+    exactly,
     read_bounds,
-    read_delta,
     read_levels,
+    read_number,
     read_size,
     read_table,
     read_target,
@@ -102,7 +103,7 @@ class Request:
         "X",
         "With pac, the probability that the promise is broken.",
         Fraction(1, 20),
-        read=read_delta,
+        read=read_number("delta"),
         shown="0.05",
     )
     among: str | None = _option(
@@ -342,7 +343,7 @@ class Request:
 
         A metric that is not registered keeps its name and its direction, `at_most`.
         """
-        file = msgspec.convert(content, RequestFile)
+        file = msgspec.convert(content, RequestFile, dec_hook=from_number)
         given = {each.name: getattr(file, each.name) for each in fields(cls)}
         if given["target"] is not None:
             name, level = given["target"]
@@ -366,14 +367,15 @@ def _unknown(name: str, at_most: bool) -> Metric:
     return Metric(name, not at_most, refuse, is_fraction=True)
 
 
-_WRITTEN: dict[str, Any] = {
-    "target": tuple[str, float] | None,
-    "delta": float,
-    "settings": dict[str, str],
-    **dict.fromkeys(("per_rank", "overclassification", "expect", "merge_sizes"), dict[str, float] | None),
-}
-_TYPES = get_type_hints(Request) | _WRITTEN
+_TYPES = get_type_hints(Request) | {"target": tuple[str, Fraction] | None, "settings": dict[str, str]}
 RequestFile: Any = msgspec.defstruct(
     "RequestFile", [(each.name, _TYPES[each.name]) for each in fields(Request)], forbid_unknown_fields=True
 )
-"""A request as it is written."""
+"""A request as it is written; its fractions are numbers: see `from_number`."""
+
+
+def from_number(kind: type, given: Any) -> Fraction:
+    """Return the fraction that a number in a file means."""
+    if kind is not Fraction or not isinstance(given, int | float) or isinstance(given, bool):
+        raise TypeError(f"Expected `float`, got `{type(given).__name__}`")
+    return exactly(given)

@@ -59,7 +59,7 @@ def point_schema() -> dict[str, Any]:
 
 def _schema(kind: Any, about: dict[str, str], description: str) -> dict[str, Any]:
     """Return the schema of a struct, with what each field means."""
-    _, components = msgspec.json.schema_components([kind])
+    _, components = msgspec.json.schema_components([kind], schema_hook=lambda _: {"type": "number"})
     schema: dict[str, Any] = components.pop(kind.__name__)
     del schema["title"]
     for name, content in schema["properties"].items():

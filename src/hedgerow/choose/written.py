@@ -122,6 +122,6 @@ def read_size(given: Any) -> int:
     return int(given)
 
 
-def read_delta(given: Any) -> Fraction:
-    """Read the probability that a promise is broken."""
-    return exact_number("delta", given)
+def read_number(name: str) -> Callable[[Any], Fraction]:
+    """Return a function that reads a number, and calls it by its name in errors."""
+    return lambda given: exact_number(name, given)
