@@ -173,31 +173,31 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
     """
     folded = _folded(name)
     reach = max(2, len(name) // 4)
-    pool = [other for other in known if abs(len(other) - len(name)) <= reach]
-    same = [other for other in pool if _folded(other) == folded] if len(pool) <= 100_000 else []
-    if len(pool) > _COMPARED:
+    others = [other for other in known if abs(len(other) - len(name)) <= reach]
+    same = [other for other in others if _folded(other) == folded] if len(others) <= 100_000 else []
+    if len(others) > _COMPARED:
         # A name with a typo in one place keeps its beginning or its end.
-        pool = list(dict.fromkeys(_narrowed(pool, name, end=False) + _narrowed(pool, name, end=True)))
+        others = list(dict.fromkeys(_narrowed(others, name, end=False) + _narrowed(others, name, end=True)))
     spellings: dict[str, list[str]] = {}
-    for other in pool:
+    for other in others:
         spellings.setdefault(_folded(other), []).append(other)
     near = [other for match in get_close_matches(folded, spellings, count, _CUTOFF) for other in spellings[match]]
     ranked = sorted(dict.fromkeys(same + near), key=lambda other: -SequenceMatcher(None, name, other).ratio())
     return ranked[:count]
 
 
-def _narrowed(pool: list[str], name: str, *, end: bool) -> list[str]:
+def _narrowed(others: list[str], name: str, *, end: bool) -> list[str]:
     """Return at most `_COMPARED` names that share the longest beginning (or end) with a name."""
     low, high = 0, len(name)  # some names share `low` letters, none share more than `high`
-    while low < high and len(pool) > _COMPARED:
+    while low < high and len(others) > _COMPARED:
         middle = (low + high + 1) // 2
         part = name[len(name) - middle :] if end else name[:middle]
-        sharing = [other for other in pool if (other.endswith(part) if end else other.startswith(part))]
+        sharing = [other for other in others if (other.endswith(part) if end else other.startswith(part))]
         if sharing:
-            pool, low = sharing, middle
+            others, low = sharing, middle
         else:
             high = middle - 1
-    return pool[:_COMPARED]
+    return others[:_COMPARED]
 
 
 def _folded(name: str) -> str:
@@ -213,10 +213,12 @@ def closest(names: Iterable[str], known: Iterable[str]) -> str:
     " Did you mean 'robin' for 'robbin', 'wren' for 'wrn'?"
     """
     asked = [str(name) for name in names][:_MISSPELT]
-    pool = list(known)
+    others = list(known)
     if len(asked) == 1:
-        return _did_you_mean(list(map(repr, nearest(asked[0], pool))))
-    return _did_you_mean([f"{near[0]!r} for {name!r}" for name in asked if (near := nearest(name, pool, 1))], ", ")
+        return _did_you_mean(list(map(repr, nearest(asked[0], others))))
+    return _did_you_mean(
+        [f"{near[0]!r} for {name!r}" for name in asked if (near := nearest(name, others, 1))], ", "
+    )
 
 
 def no_such(what: str, name: str, choices: Iterable[str]) -> str:

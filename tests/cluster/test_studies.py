@@ -10,7 +10,7 @@ import pytest
 from hedgerow import study
 from hedgerow.cluster import run_tasks
 from hedgerow.errors import ParameterError
-from hedgerow.study.pool import CellRunner
+from hedgerow.study.processes import CellRunner
 from tests.study.small import EndedCells, recipe, run, splits
 
 if TYPE_CHECKING:

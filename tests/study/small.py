@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 import hedgerow as hr
-from hedgerow.study.pool import Watcher
+from hedgerow.study.processes import Watcher
 from hedgerow.study.run import Report, study
 from tests.learn.training import toy
 

@@ -16,7 +16,7 @@ from hedgerow import study
 from hedgerow.cli import app
 from hedgerow.errors import FileError, ParameterError
 from hedgerow.study import EXPERIMENTS
-from hedgerow.study.pool import CellRunner
+from hedgerow.study.processes import CellRunner
 from hedgerow.study.run import default_jobs
 from tests.learn.training.toy import write_files
 from tests.study.small import TWO, EndedCells, recipe, run, splits

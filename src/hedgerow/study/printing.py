@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, final
 from rich.console import Console
 
 from hedgerow.show import live_bar, print_text
-from hedgerow.study.pool import Watcher
+from hedgerow.study.processes import Watcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

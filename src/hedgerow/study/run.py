@@ -21,7 +21,7 @@ from hedgerow.measure import metrics
 from hedgerow.show import require_report
 from hedgerow.study import EXPERIMENTS, tuning
 from hedgerow.study.cells import PAPER_METHODS, StudyPlan
-from hedgerow.study.pool import CellRunner, Failure, Watcher
+from hedgerow.study.processes import CellRunner, Failure, Watcher
 from hedgerow.study.records import Records
 
 if TYPE_CHECKING:

@@ -161,13 +161,13 @@ def _column_remedy(row: Sequence[Any]) -> str:
 def _one_root(tops: Sequence[str], children: Iterable[str], flat: bool) -> str:
     """Return the remedy for several roots, which are often misspelt; `flat` if nothing is deeper than 1."""
     near: dict[str, str] = {}
-    pool = [*children, *tops]
+    names = [*children, *tops]
     for top in tops[:5]:
-        found = nearest(top, [other for other in pool if other != top], 1)
+        found = nearest(top, [other for other in names if other != top], 1)
         if found and near.get(found[0]) != top:  # of two similar tops, one is enough
             near[top] = found[0]
     similar = "; ".join(f"{top!r} is similar to {other!r}" for top, other in near.items())
-    taken = {name.casefold() for name in pool}
+    taken = {name.casefold() for name in names}
     unused = next(name for name in chain(["root", "top"], map("top{}".format, count(2))) if name not in taken)
     return (
         (f"Of these, {similar}. " if near else "")
