@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import hedgerow.cli  # imports are done before anything is noted
 
-if sys.argv[1] in ("train", "study"):
+if sys.argv[1:2] == ["train"]:
     import hedgerow.learn.training.module
-    import hedgerow.study.run
 
 if TYPE_CHECKING:
     from types import FrameType
