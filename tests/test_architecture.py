@@ -9,12 +9,14 @@ import re
 import runpy
 import subprocess
 import sys
+from contextlib import chdir
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from hedgerow.cli import app
 from tests.make_scores import LEAVES, H, probabilities, save_table
@@ -172,15 +174,22 @@ BUDGETS = {
 """Each verb, and the most modules in which it may call a function: who follows it reads them. (A study trains.)"""
 
 
+WRITING = [command for command in BUDGETS if command.split()[-1] in ("saved", "p.json", "answers.csv")]
+"""Those that write what others read."""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the files that the verbs read; each finds there what those before it wrote."""
+    """Return a folder with the files that the verbs read."""
     place = tmp_path_factory.mktemp("calls")
     H.to_edges(place / "tree.csv")
     save_table(place / "scores.csv", probabilities(400), label=LEAVES * 100)
     labels = np.array(LEAVES * 20)
     split = np.repeat(["train", "train", "val", "test"], 20)
     np.savez(place / "f.npz", features=np.random.default_rng(0).normal(size=(80, 3)), labels=labels, split=split)
+    with chdir(place):
+        for command in WRITING:
+            assert CliRunner().invoke(app, command.split()).exit_code == 0
     return place
 
 
