@@ -1,6 +1,6 @@
-"""What people write: numbers without rounding, texts as options have them, tables.
+"""Reading what users write: exact numbers, texts of options, and tables.
 
-In floating-point numbers, ``ceil(100 * 0.55)`` is 56.
+Numbers are read as fractions, because in floating point ``ceil(100 * 0.55)`` is 56.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def exactly(number: object) -> Fraction:
-    """Return a number as the decimal that the user wrote.
+    """Return the exact decimal that the user wrote.
 
     >>> exactly(0.1), Fraction(0.1) == exactly(0.1)
     (Fraction(1, 10), False)
@@ -28,7 +28,7 @@ def exactly(number: object) -> Fraction:
 
 
 def exact_number(name: str, value: object) -> Fraction:
-    """Return a number as the user wrote it; anything else is an error that names it.
+    """Return the exact decimal that the user wrote; anything but a number is an error that names the argument.
 
     >>> exact_number("delta", "5 %")
     Traceback (most recent call last):
@@ -38,13 +38,13 @@ def exact_number(name: str, value: object) -> Fraction:
         return exactly(value)
     except (ValueError, ZeroDivisionError):
         plain, remedy = str(value).replace(",", ".").rstrip("% "), ""
-        if is_number(plain):
+        if is_number(plain) and plain != str(value):
             remedy = f": write {float(plain) / 100 if '%' in str(value) else float(plain):g}"
         raise ParameterError(f"{name} must be a number, not {value!r}{remedy}.") from None
 
 
 def read_target(given: Any) -> tuple[Any, Fraction]:
-    """Read a metric and its level: a pair, or METRIC=LEVEL."""
+    """Read a metric and its level from a pair or from METRIC=LEVEL."""
     pair = [part.strip() for part in given.partition("=")[::2]] if isinstance(given, str) else given
     if not isinstance(pair, tuple | list) or len(pair) != 2 or "" in map(str, pair):
         example = argument("target", "correct=0.95", python="target=('correct', 0.95)")
@@ -53,7 +53,7 @@ def read_target(given: Any) -> tuple[Any, Fraction]:
 
 
 def read_levels(name: str) -> Callable[[Any], dict[str, Fraction]]:
-    """Return a function that reads levels by rank: a mapping, or RANK=LEVEL,..."""
+    """Return a function that reads levels by rank from a mapping or from RANK=LEVEL,..."""
 
     def read(given: Any) -> dict[str, Fraction]:
         if isinstance(given, str):
@@ -63,7 +63,7 @@ def read_levels(name: str) -> Callable[[Any], dict[str, Fraction]]:
             pairs = [(str(rank), level) for rank, level in getattr(given, "items", dict)()]
         if given and (not pairs or any("" in pair for pair in pairs)):
             example = argument(name, "genus=0.9,species=0.8", python=f"{name}={{'genus': 0.9}}")
-            raise ParameterError(f"{name} gives a level for each rank, such as {example}, not {given!r}.")
+            raise ParameterError(f"{name} needs a level for each rank, such as {example}, not {given!r}.")
         levels = {rank: exact_number(f"{name}[{rank!r}]", level) for rank, level in pairs}
         if len(levels) < len(pairs):
             twice = next(rank for i, (rank, _) in enumerate(pairs) if rank in dict(pairs[:i]))
@@ -74,7 +74,7 @@ def read_levels(name: str) -> Callable[[Any], dict[str, Fraction]]:
 
 
 def read_bounds(given: Any) -> tuple[float, float]:
-    """Read the smallest and the largest value of a metric: a pair, or LOW,HIGH."""
+    """Read the smallest and largest value of a metric from a pair or from LOW,HIGH."""
     try:
         low, high = (float(bound) for bound in (given.split(",") if isinstance(given, str) else given))
     except (TypeError, ValueError):
@@ -88,34 +88,41 @@ def read_bounds(given: Any) -> tuple[float, float]:
 
 
 def read_table(name: str, what: str, columns: tuple[str, str]) -> Callable[[Any], dict[str, Fraction]]:
-    """Return a function that reads numbers by name: a mapping, or the path of a table with these columns."""
+    """Return a function that reads numbers by name from a mapping or from the path of a table.
+
+    Parameters
+    ----------
+    name
+        The argument, for error messages.
+    what
+        What a number is, for error messages: "The size".
+    columns
+        The columns of the numbers and of the names.
+    """
 
     def read(given: Any) -> dict[str, Fraction]:
         pairs: Mapping[Any, Any] = given if hasattr(given, "items") else read_shares(given, *columns)
         found = {}
         for key, value in pairs.items():
-            try:
-                found[str(key)] = exact_number(name, value)
-            except ParameterError:
-                found[str(key)] = Fraction(-1)
+            found[str(key)] = exact_number(f"{what} of {key!r}", value)
             if found[str(key)] < 0:
-                raise ParameterError(f"{what} of {key!r} must be a number from 0 on, not {value!s}.")
+                raise ParameterError(f"{what} of {key!r} must be 0 or more, not {value!s}.")
         if not found:
-            raise ParameterError(f"{name} lists nothing: give at least one {columns[1]}.")
+            raise ParameterError(f"{name} is empty: give at least one {columns[1]}.")
         return found
 
     return read
 
 
 def read_unit(given: Any) -> str:
-    """Read what counts once in a promise."""
+    """Read what counts once in a promise: "cluster" or "example"."""
     if given not in ("cluster", "example"):
         raise ParameterError(f"unit must be 'cluster' or 'example', not {given!r}.")
     return str(given)
 
 
 def read_size(given: Any) -> int:
-    """Read the size that no cluster exceeds."""
+    """Read the size of the largest cluster."""
     whole = isinstance(given, int | np.integer) or (isinstance(given, str) and given.isdecimal())
     if not whole or int(given) < 1:
         raise ParameterError(f"largest_cluster must be a whole number, 1 or more, not {given!r}.")
@@ -123,5 +130,5 @@ def read_size(given: Any) -> int:
 
 
 def read_delta(given: Any) -> Fraction:
-    """Read the probability that a promise is broken."""
+    """Read the probability of breaking a promise."""
     return exact_number("delta", given)
