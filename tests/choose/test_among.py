@@ -124,11 +124,11 @@ def test_what_is_said_and_what_is_refused() -> None:
         ),
         ({"target": ("recall", 0.5)}, "needs the metric correct or exact"),
         ({"target": None, "per_rank": {"1": 0.9}}, "needs the metric correct or exact"),
-        ({"rule": "expected-information"}, "is for rules with a threshold"),
+        ({"rule": "expected-information"}, "needs a rule with a threshold"),
         ({"among": "genus"}, "not 'genus'"),
         ({"among": "9"}, "depth from 1 to 3, not '9'"),
-        ({"unit": "example"}, "needs the size that no cluster"),
-        ({"largest_cluster": 3}, "needs the size that no cluster"),
+        ({"unit": "example"}, "needs the size of the largest cluster"),
+        ({"largest_cluster": 3}, "needs the size of the largest cluster"),
         ({"unit": "example", "largest_cluster": 3}, "is for examples in clusters"),
     ):
         with pytest.raises(hr.HedgerowError, match=message):

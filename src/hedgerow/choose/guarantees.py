@@ -26,8 +26,7 @@ import numpy as np
 
 from hedgerow.choose.betting import can_refute
 from hedgerow.choose.steps import TooFew
-from hedgerow.choose.written import exactly
-from hedgerow.errors import ParameterError, argument
+from hedgerow.choose.written import check_delta, exactly
 from hedgerow.registry import Registry
 
 if TYPE_CHECKING:
@@ -72,13 +71,10 @@ class Guarantee(ABC):
 
     def threshold(self, steps: Steps, bound: Bound) -> float:
         """Return the boldest threshold that keeps the bound."""
-        return self._boldest(steps, self._budget(steps, bound))
-
-    def _budget(self, steps: Steps, bound: Bound) -> Fraction:
         budget = self.budget(steps.clusters.number, steps.clusters.mass, bound)
         if budget < 0:
             raise TooFew
-        return budget
+        return self._boldest(steps, budget)
 
     def _boldest(self, steps: Steps, budget: Fraction) -> float:
         """Return the boldest threshold within the budget."""
@@ -249,15 +245,6 @@ class Bound:
             middle = (low + high) // 2
             low, high = (middle, high) if self.budget(middle) < 0 else (low, middle)
         return high
-
-
-def check_delta(delta: Fraction) -> None:
-    """Refuse a δ that is no probability between 0 and 1."""
-    if not 0 < delta < 1:
-        raise ParameterError(
-            f"delta is the probability of breaking the promise: it must lie between 0 and 1, not "
-            f"{float(delta):g}. Give {argument('delta', '0.05')}, for example."
-        )
 
 
 def _most_errors(n: int, alpha: Fraction, delta: Fraction) -> int:

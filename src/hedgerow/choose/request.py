@@ -17,10 +17,11 @@ import numpy as np
 
 from hedgerow.choose.answered import STARTS
 from hedgerow.choose.families import FAMILIES
-from hedgerow.choose.guarantees import GUARANTEES, check_delta
+from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.promise import MetricLoss, Promise, RankLoss, among_nodes, check_level
 from hedgerow.choose.shift import Strata
 from hedgerow.choose.written import (
+    check_delta,
     read_bounds,
     read_delta,
     read_levels,

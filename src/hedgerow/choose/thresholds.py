@@ -116,7 +116,8 @@ class _TargetSearch:
     def for_these_data(self) -> Thresholds:
         """Return the threshold for data like the calibration data, or that of each group or clade."""
         request, threshold = self.request, self._threshold()
-        found = Thresholds({}, {})
+        thresholds: dict[str, float] = {}
+        calibrated_on: dict[str, tuple[int, int]] = {}
         merged: list[Merged] = []
         small: list[str] = []
         for names, rows in self._parts():
@@ -135,11 +136,11 @@ class _TargetSearch:
                 tau, small = np.inf, [*small, *names]
             except OverBudget as error:
                 raise CannotPromiseError(self._out_of_reach(error.loss / clusters.mass, clusters, there)) from None
-            found.thresholds.update(dict.fromkeys(names, tau))
-            found.calibrated_on.update(dict.fromkeys(names, (clusters.number, len(clusters.member))))
+            thresholds |= dict.fromkeys(names, tau)
+            calibrated_on |= dict.fromkeys(names, (clusters.number, len(clusters.member)))
             merged += [names] * (len(names) > 1)
         notes = [self._small_note(small)] if small else []
-        return Thresholds(dict(sorted(found.thresholds.items())), found.calibrated_on, tuple(merged), notes=notes)
+        return Thresholds(dict(sorted(thresholds.items())), calibrated_on, tuple(merged), notes=notes)
 
     def _threshold(self) -> Callable[[Indices | slice, Clusters], float]:
         """Return a function that chooses the threshold of some of the examples, given their clusters."""

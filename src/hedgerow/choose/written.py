@@ -132,3 +132,12 @@ def read_size(given: Any) -> int:
 def read_delta(given: Any) -> Fraction:
     """Read the probability of breaking a promise."""
     return exact_number("delta", given)
+
+
+def check_delta(delta: Fraction) -> None:
+    """Refuse a δ that is no probability between 0 and 1."""
+    if not 0 < delta < 1:
+        raise ParameterError(
+            f"delta is the probability of breaking the promise: it must lie between 0 and 1, not "
+            f"{float(delta):g}. Give {argument('delta', '0.05')}, for example."
+        )
