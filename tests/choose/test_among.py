@@ -129,11 +129,11 @@ def test_what_is_said_and_what_is_refused() -> None:
         ({"among": "9"}, "depth from 1 to 3, not '9'"),
         ({"unit": "example"}, "needs the size of the largest cluster"),
         ({"largest_cluster": 3}, "needs the size of the largest cluster"),
-        ({"unit": "example", "largest_cluster": 3}, "is for examples in clusters"),
+        ({"unit": "example", "largest_cluster": 3}, "needs clusters: give"),
     ):
         with pytest.raises(hr.HedgerowError, match=message):
             quiet(h, people.q, labels, **({"target": ("correct", 0.9), "among": "answered"} | asked))
-    with pytest.raises(hr.HedgerowError, match="has 3 examples, more than the largest may have, 2"):
+    with pytest.raises(hr.HedgerowError, match="has 3 examples, more than the declared 2"):
         quiet(
             h, people.q, labels, target=("correct", 0.9), clusters=np.arange(1_500) // 3, unit="example",
             largest_cluster=2,
