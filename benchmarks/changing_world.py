@@ -11,9 +11,9 @@ from tests.choose.populations import population
 
 import hedgerow as hr
 from hedgerow.choose import FAMILIES
-from hedgerow.choose.evidence import Evidence, mean_bets, rank_bets
+from hedgerow.choose.evidence import Evidence, mean_bets, p_value_bets
 from hedgerow.choose.guarantees import Bound
-from hedgerow.choose.tips import BINS, bins_of, ranks_of, tip_likelihoods
+from hedgerow.choose.tips import BINS, bins_of, p_values, tip_likelihoods
 from hedgerow.choose.written import exactly
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import Likelihoods, from_leaves, pool
@@ -255,7 +255,7 @@ def without_labels(draws: int, number: int, h: hr.Hierarchy, q: Floats) -> None:
         for _ in range(streams):
             counts = np.bincount(bins[0][random.integers(len(q), size=number)], minlength=BINS)
             stream = bins[which][random.integers(len(q), size=STREAM)]
-            _, path = Evidence().after(rank_bets(ranks_of(stream, counts, random.random(STREAM))))
+            _, path = Evidence().after(p_value_bets(p_values(stream, counts, random.random(STREAM))))
             alarms[which].append(int(np.argmax(np.append(path, np.inf) >= math.log(1 / DELTA))) + 1)
     false = np.mean(np.array(alarms[0]) <= STREAM)
     print(

@@ -118,19 +118,22 @@ def test_what_is_said_and_what_is_refused() -> None:
     deep = quiet(h, people.q, labels, target=("exact", 0.2), among=2, guarantee="empirical")
     assert promises(deep) == ["At least 20 % of the answers at depth 2 or below it are the label itself."]
     for asked, message in (
-        ({"guarantee": "conformal"}, "'conformal' cannot promise a share of the answers given"),
-        ({"target": ("recall", 0.5)}, "is about correct or exact"),
-        ({"target": None, "per_rank": {"1": 0.9}}, "is about correct or exact"),
-        ({"rule": "expected-information"}, "is for rules with a threshold"),
+        (
+            {"guarantee": "conformal"},
+            "'conformal' averages over all examples, so it cannot promise a share of the answers given",
+        ),
+        ({"target": ("recall", 0.5)}, "needs the metric correct or exact"),
+        ({"target": None, "per_rank": {"1": 0.9}}, "needs the metric correct or exact"),
+        ({"rule": "expected-information"}, "needs a rule with a threshold"),
         ({"among": "genus"}, "not 'genus'"),
         ({"among": "9"}, "depth from 1 to 3, not '9'"),
-        ({"unit": "example"}, "needs the size that no cluster"),
-        ({"largest_cluster": 3}, "needs the size that no cluster"),
-        ({"unit": "example", "largest_cluster": 3}, "is for examples in clusters"),
+        ({"unit": "example"}, "needs the size of the largest cluster"),
+        ({"largest_cluster": 3}, "needs the size of the largest cluster"),
+        ({"unit": "example", "largest_cluster": 3}, "needs clusters: give"),
     ):
         with pytest.raises(hr.HedgerowError, match=message):
             quiet(h, people.q, labels, **({"target": ("correct", 0.9), "among": "answered"} | asked))
-    with pytest.raises(hr.HedgerowError, match="has 3 examples, more than the largest may have, 2"):
+    with pytest.raises(hr.HedgerowError, match="has 3 examples, more than the declared 2"):
         quiet(
             h, people.q, labels, target=("correct", 0.9), clusters=np.arange(1_500) // 3, unit="example",
             largest_cluster=2,
@@ -237,7 +240,7 @@ def test_betting_finds_more_than_the_inequalities(number: int) -> None:
     for _ in range(60):
         rows, member = draws.sample(random, number, True)
         here = Steps.of(losses.taken(rows), Clusters.of(member, len(rows)))
-        pairs.append((draws.threshold(rows, member), here.first_above(budget)))
+        pairs.append((draws.threshold(rows, member), here.before_first_excess(budget)))
     betting, before = np.minimum(np.array(pairs), 1).mean(axis=0)  # lower thresholds are more specific
     assert betting <= before + 1e-9
 

@@ -70,7 +70,7 @@ def test_sizes_from_elsewhere_are_exact(tmp_path: Path) -> None:
         H, PEOPLE.q, LABELS, target=("correct", 0.9), groups=GROUPS, merge_sizes={"a": 500, "b": 400, "c": 20}
     )
     assert without.merged == (("c", "d"),)  # the examples say that there is a group d
-    assert any("do not have 'd'" in note and "approximate" in note for note in without.notes)
+    assert any("The given sizes lack 'd'" in note and "approximate" in note for note in without.notes)
     point.save(tmp_path / "p.json")
     assert hr.OperatingPoint.load(tmp_path / "p.json") == point
     answers = point.predict(PEOPLE.q, np.full(600, "e"))  # of which there was no example
@@ -93,9 +93,9 @@ def test_clades_are_merged_with_their_relatives() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(hr.HedgerowError, match="is for groups or clades"):
+    with pytest.raises(hr.HedgerowError, match="needs groups or clades"):
         quiet(H, PEOPLE.q, LABELS, target=("correct", 0.9), merge_small=True)
-    with pytest.raises(hr.HedgerowError, match="The size of 'a' must be a number from 0 on, not -1"):
+    with pytest.raises(hr.HedgerowError, match="The size of 'a' must be 0 or more, not -1"):
         quiet(H, PEOPLE.q, LABELS, target=("correct", 0.9), groups=GROUPS, merge_sizes={"a": -1})
 
 
@@ -144,7 +144,7 @@ def test_a_group_without_examples_is_answered_with_the_root(guarantee: str) -> N
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"merge_sizes": {"a": "x"}}, "The size of 'a' must be a number from 0 on, not x"),
+        ({"merge_sizes": {"a": "x"}}, "The size of 'a' must be a number, not 'x'"),
         (
             {"unit": "example", "largest_cluster": "ten"},
             "must be a whole number, 1 or more, not 'ten'",

@@ -12,8 +12,8 @@ from scipy import stats
 
 import hedgerow as hr
 from hedgerow.choose import Watched
-from hedgerow.choose.evidence import Evidence, mean_bets, rank_bets
-from hedgerow.choose.tips import BINS, bins_of, ranks_of, tip_likelihoods
+from hedgerow.choose.evidence import Evidence, mean_bets, p_value_bets
+from hedgerow.choose.tips import BINS, bins_of, p_values, tip_likelihoods
 from hedgerow.errors import HedgerowError
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import Likelihoods
@@ -69,15 +69,15 @@ def test_no_bet_has_a_gain_on_average(alpha: float) -> None:
     assert alpha * wrong + (1 - alpha) * right == pytest.approx(np.ones(len(wrong)))
     assert (right > 0).all()
     p = (np.arange(1_000_000) + 0.5) / 1_000_000
-    assert np.exp(rank_bets(p)).mean(axis=0) == pytest.approx(1, abs=2e-3)
-    assert (np.exp(rank_bets(p)).mean(axis=0) <= 1 + 1e-9).all()
+    assert np.exp(p_value_bets(p)).mean(axis=0) == pytest.approx(1, abs=2e-3)
+    assert (np.exp(p_value_bets(p)).mean(axis=0) <= 1 + 1e-9).all()
 
 
 def test_ranks_are_their_definition() -> None:
     random = np.random.default_rng(0)
     calibration, stream = random.integers(0, BINS, 40), random.integers(0, BINS, 3000)
     ties = random.random(3000)
-    found = ranks_of(stream, np.bincount(calibration, minlength=BINS), ties)
+    found = p_values(stream, np.bincount(calibration, minlength=BINS), ties)
     before = calibration.tolist()
     for place in range(300):
         value = int(stream[place])
@@ -245,8 +245,8 @@ def test_without_labels() -> None:
     monitor.update(NEW[0][:500], ids=np.arange(500))
     tips = tip_likelihoods(Likelihoods.of(TREE, NEW[0][:500]), Candidates.of(TREE, POINT.settings))
     random = np.random.Generator(np.random.PCG64(3)).random(500)
-    p = ranks_of(bins_of(tips), np.array(POINT.tip_counts), random)
-    assert monitor.evidence == pytest.approx(max(1.0, *slow_wealth(np.exp(rank_bets(p)))))
+    p = p_values(bins_of(tips), np.array(POINT.tip_counts), random)
+    assert monitor.evidence == pytest.approx(max(1.0, *slow_wealth(np.exp(p_value_bets(p)))))
     assert not monitor.alarm
     parts = hr.Monitor(POINT, seed=3)
     for start in range(0, 500, 125):
@@ -348,13 +348,13 @@ def test_bad_input() -> None:
     with pytest.raises(HedgerowError, match="An empirical point promises nothing"):
         hr.Monitor(empirical).update(PEOPLE.q[:5], NAMES[:5])
     weighed = quiet(TREE, PEOPLE.q[:50], NAMES[:50], target=("correct", 0.8), weights=np.ones(50))
-    with pytest.raises(HedgerowError, match="or is for other data than these: give labels"):
+    with pytest.raises(HedgerowError, match="or is for data that differ from these: give labels"):
         hr.Monitor(weighed).update(PEOPLE.q[:5], weights=np.ones(5))
     hr.Monitor(weighed).update(PEOPLE.q[:5], NAMES[:5], weights=np.ones(5))
     monitor = hr.Monitor(POINT)
     with pytest.raises(HedgerowError, match="does not depend on clusters"):
         monitor.update(NEW[0][:5], clusters=["a"] * 5)
-    with pytest.raises(HedgerowError, match="One label per answer"):
+    with pytest.raises(HedgerowError, match="labels needs one entry per answer"):
         monitor.update(NEW[0][:5], NEW[1][:4])
     with pytest.raises(HedgerowError, match="There are no examples"):
         monitor.update(NEW[0][:0], NEW[1][:0])

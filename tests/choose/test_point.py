@@ -141,9 +141,9 @@ def forged(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
         (lambda c: c["request"].update(rule="majority"), "no rule 'majority'"),
         (lambda c: c["request"].update(guarantee="certain"), "no guarantee 'certain'"),
         (lambda c: c["request"].update(delta=1), "must lie between 0 and 1, not 1"),
-        (lambda c: c["request"].update(among="9"), "about correct or exact"),
-        (lambda c: c["request"].update(merge_small=True), "is for groups or clades"),
-        (lambda c: c["request"].update(merge_sizes={"a": -1}), "must be a number from 0 on"),
+        (lambda c: c["request"].update(among="9"), "needs the metric correct or exact"),
+        (lambda c: c["request"].update(merge_small=True), "needs groups or clades"),
+        (lambda c: c["request"].update(merge_sizes={"a": -1}), "must be 0 or more"),
         (lambda c: c["request"]["per_rank"].update(genus=0.9), "no rank 'genus'"),
         (lambda c: c.update(rule="threshold"), "its rule is not that of its request"),
         (lambda c: c.update(temperature=-1), "Expected `float` > 0.0 - at `.*temperature`"),
@@ -166,11 +166,11 @@ def forged(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
         (lambda c: c["tree"]["parents"].__setitem__(1, -1), "[Ii]ts tree is not a tree"),
         (lambda c: c["tree"]["names"].append("x"), "Got 20 names, 19 parents"),
         (lambda c: c["tree"].update(ranks=["a"]), "rank needs one entry per node"),
-        (lambda c: c.update(thresholds={"genus": 0.5}), "its thresholds do not fit"),
-        (lambda c: c.update(thresholds={}), "its thresholds do not fit"),
+        (lambda c: c.update(thresholds={"genus": 0.5}), "its thresholds do not match"),
+        (lambda c: c.update(thresholds={}), "its thresholds do not match"),
         (lambda c: c.update(by="all"), "its rule is not that of its request"),
         (lambda c: c["request"].update(per_rank=None), "Give either a target"),
-        (lambda c: c["request"].update(per_rank={"level1": 0.9, "level2": 0.8}), "its thresholds do not fit"),
+        (lambda c: c["request"].update(per_rank={"level1": 0.9, "level2": 0.8}), "its thresholds do not match"),
         (lambda c: c["request"].update(target=["correct", 0.9]), "Give either a target"),
         (lambda c: c["request"].update(target=["os:abort", 0.9], per_rank=None), "its rule is not"),
     ],
@@ -188,9 +188,9 @@ def test_another_tree_is_refused_and_the_difference_is_shown() -> None:
     renamed = [(a, "sparrow" if b == "leaf3" else b) for a, b in edges]
     moved = [("n1.3" if b == "leaf0" else a, b) for a, b in edges]
     for other, message in (
-        (renamed, "it does not have 'leaf3'; it has 'sparrow' in addition"),
+        (renamed, "it lacks 'leaf3'; it also has 'sparrow'"),
         (moved, "'leaf0' is below 'n1.3', not below 'n1.0'"),
-        ([*edges, ("n1.0", "owl")], "it has 'owl' in addition"),
+        ([*edges, ("n1.0", "owl")], "it also has 'owl'"),
     ):
         h = hr.Hierarchy.from_edges(other)
         q = Likelihoods.of(h, np.ones((1, len(h))))
@@ -210,7 +210,7 @@ def test_the_same_tree_in_another_order_is_the_same_tree() -> None:
 def test_other_scores_are_refused() -> None:
     point = KINDS["correct"]()
     logs = Likelihoods.of(TREE, np.log(PEOPLE.q), "log")
-    with pytest.raises(hr.HedgerowError, match="on the scale 'probability', and these are on the scale 'log'"):
+    with pytest.raises(hr.HedgerowError, match="on the scale 'probability', but these are on the scale 'log'"):
         point.predict(logs)
     with pytest.raises(hr.HedgerowError, match="does not depend on groups"):
         point.predict(PEOPLE.q, ["a"] * 300)

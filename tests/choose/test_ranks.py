@@ -151,7 +151,7 @@ def test_overclassification_together_with_levels_per_rank() -> None:
     )
     alone = quiet(TREE, q, labels, overclassification={"2": 0.05}, clusters=taxon)
     assert point.thresholds["2"] >= alone.thresholds["2"]
-    assert any("Nothing is promised about answers to examples of known classes" in note for note in alone.notes)
+    assert any("Nothing is promised for examples of known classes" in note for note in alone.notes)
     assert not any("Nothing is promised" in note for note in point.notes)
     assert point.request.overclassification == {"2": Fraction(1, 20)}
 
@@ -159,7 +159,7 @@ def test_overclassification_together_with_levels_per_rank() -> None:
 def test_overclassification_needs_unknown_taxa() -> None:
     with pytest.raises(
         hr.HedgerowError,
-        match="No example belongs to an unknown 2: none has a label with nodes of that rank below",
+        match="There are no examples of an unknown 2: no label has nodes of that rank below",
     ):
         quiet(TREE, PEOPLE.q[:50], LABELS[:50], overclassification={"2": 0.05}, clusters=np.arange(50))
 

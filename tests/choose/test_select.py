@@ -363,19 +363,19 @@ NAMES = ["robin", "wren"] * 20
         ({"target": ("correct", 0.9), "clusters": [1, None] * 20}, "clusters is blank for 20 of 40 examples"),
         ({"target": ("correct", 0.9), "clusters": True}, "These scores have no clusters"),
         ({"target": ("correct", 0.9), "groups": True}, "These scores have no groups"),
-        ({"target": ("correct", 0.9), "clades": 5}, "Clades are at a depth from 1 to 2, not at 5"),
+        ({"target": ("correct", 0.9), "clades": 5}, "The depth of clades must be 1 to 2, not 5"),
         ({"target": ("edge_distance", 1)}, "The values of 'edge_distance' are not fractions"),
         ({"target": ("edge_distance", 1), "bounds": (0, 0.5)}, "must lie between 0 and 0.5, not at 1"),
         ({"target": ("edge_distance", 0.4), "bounds": (0, 0.5)}, "outside its bounds 0 to 0.5"),
         ({"target": ("edge_distance", 0.4), "bounds": (1, 0)}, "bounds must be two finite numbers"),
         (
             {"target": ("correct", 0.9), "information": np.arange(7)},
-            "keeps the measure of specificity",
+            "stored with the name of its measure of specificity",
         ),
         ({"per_rank": {"genus": 0.9}}, "There is no depth 'genus'. There are 1, 2"),
         ({"per_rank": {"1": 1.2}}, "per_rank: the level of '1' must lie between 0 and 1, not at 1.2"),
         ({"per_rank": {"1": 0.9}, "groups": NAMES}, "cannot be combined with groups or clades"),
-        ({"per_rank": {"1": 0.9}, "rule": "climbing"}, "Levels per rank are for the rule 'threshold'"),
+        ({"per_rank": {"1": 0.9}, "rule": "climbing"}, "Levels per rank need the rule 'threshold'"),
         (
             {"target": ("recall", 0.99)},
             "recall >= 0.99 cannot be promised with 40 examples: at least 99",
@@ -435,7 +435,7 @@ def test_a_cost_of_ones_own_promises_at_most_its_level(tmp_path: Path) -> None:
 def test_clusters_of_a_file_are_used_or_missed(tmp_path: Path) -> None:
     p = probabilities(40)
     file = save_table(tmp_path / "s.csv", p, label=LEAVES * 10, cluster=[f"b{i // 4}" for i in range(40)])
-    with pytest.warns(UserWarning, match="The examples are in clusters, which are not used"):
+    with pytest.warns(UserWarning, match="The clusters of the examples are ignored"):
         hr.select(H, hr.open_scores(file, H), target=("correct", 0.8))
     point = quiet(H, hr.open_scores(file, H), target=("correct", 0.8), clusters=True)
     assert point.clusters == 10
@@ -460,7 +460,7 @@ def test_an_explanation_counts_answers() -> None:
     h, labels = people.hierarchy, people.hierarchy.names[people.labels]
     point = quiet(h, people.q, labels, target=("correct", 0.9))
     found = explain(h, point, people.q, labels)
-    with pytest.raises(hr.HedgerowError, match="on the scale 'probability', and these are on the scale 'log'"):
+    with pytest.raises(hr.HedgerowError, match="on the scale 'probability', but these are on the scale 'log'"):
         explain(h, point, np.log(people.q), labels, scale="log")
     answers = point.predict(people.q)
     right = hr.metrics.correct(h, people.labels, answers)

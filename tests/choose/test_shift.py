@@ -134,7 +134,7 @@ def test_expected_shares_are_their_definition(seed: int) -> None:
 def test_classes_without_examples_count_as_wrong() -> None:
     mine = np.flatnonzero(PEOPLE.labels != TREE.leaves[0])[:400]
     shares = dict.fromkeys(TREE.names[TREE.leaves].tolist(), 1)
-    with pytest.warns(UserWarning, match=r"Of 'leaf11', 8\.33 % of what is expected, there are no examples"):
+    with pytest.warns(UserWarning, match=r"There are no examples of 'leaf11', 8\.33 % of what is expected"):
         point = hr.select(TREE, PEOPLE.q[mine], NAMES[mine], target=("correct", 0.8), expect=shares)
     assert point.threshold < 1
     point = quiet(TREE, PEOPLE.q[mine], NAMES[mine], target=("correct", 0.92), expect=shares)
@@ -148,7 +148,7 @@ def test_labels_of_strata() -> None:
     expected = {"r": -1, "a": 0, "b": 0, "c": 0, "d": 1, "g": 1, "e": 1, "f": 1}
     found = dict(zip(tree.names.tolist(), strata.member(np.arange(8)).tolist(), strict=True))
     assert found == expected
-    assert strata.parts == (3, 1)
+    assert strata.shares == (3, 1)
     single = Strata.of(tree, {"b": Fraction(1)})
     assert single.member(np.arange(8)).tolist() == [-1, -1, 0, -1, -1, -1, -1, -1]
 
@@ -191,15 +191,15 @@ def test_promises_are_kept_where_classes_have_other_shares() -> None:
         ({"weights": np.full(50, -1.0)}, "that of example 0 is -1"),
         ({"weights": np.full(50, np.nan)}, "that of example 0 is nan"),
         ({"weights": np.ones(49)}, "one entry per example, 50"),
-        ({"weights": True}, "These scores have no weights of examples"),
-        ({"weights": np.ones(50), "guarantee": "pac"}, "is for a conformal promise about all examples"),
-        ({"weights": np.ones(50), "groups": ["g"] * 50}, "is for a conformal promise about all examples"),
+        ({"weights": True}, "These scores have no weights: name their column"),
+        ({"weights": np.ones(50), "guarantee": "pac"}, "needs a conformal promise about all examples"),
+        ({"weights": np.ones(50), "groups": ["g"] * 50}, "needs a conformal promise about all examples"),
         ({"weights": np.ones(50), "clusters": np.arange(50) // 2}, "without ranks, groups, clades or clusters"),
-        ({"weights": np.ones(50), "expect": {"leaf0": 1}}, "say the same in two ways"),
-        ({"expect": {"leaf0": 1}, "clades": 1}, "is for a conformal promise about all examples"),
+        ({"weights": np.ones(50), "expect": {"leaf0": 1}}, "are two ways to describe new data"),
+        ({"expect": {"leaf0": 1}, "clades": 1}, "needs a conformal promise about all examples"),
         ({"expect": {"leaf99": 1}}, "'leaf99' is not in the tree"),
-        ({"expect": {"leaf0": -1}}, "share of 'leaf0' must be a number from 0 on, not -1"),
-        ({"expect": {"leaf0": float("nan")}}, "must be a number from 0 on, not nan"),
+        ({"expect": {"leaf0": -1}}, "share of 'leaf0' must be 0 or more, not -1"),
+        ({"expect": {"leaf0": float("nan")}}, "must be a number, not nan."),
         ({"expect": {"leaf0": 0}}, "All expected shares are 0"),
         ({"expect": {"leaf0": 1, str(TREE.names[0]): 1}}, "lies below"),
     ],

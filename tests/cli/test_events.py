@@ -144,11 +144,11 @@ def test_weights_and_expected_shares(folder: Path) -> None:
     table.to_csv("plain.csv", index=False)
     more = ("plain.csv", *TREE_IS, "--target", "correct=0.7")
     said = run("select", *more, "--expect", "shares.csv", "-o", "q.json")
-    assert "It is for data in which the classes have the expected shares, and is approximate if these" in said
-    assert "belong to none of the expected classes" in said
+    assert "It is for new data with the expected shares of classes, and is approximate if these" in said
+    assert "do not count: the label is in none of the expected classes" in said
     assert [*(hr.OperatingPoint.load("q.json").request.expect or {}).values()] == [3, 1]
     run("report", "plain.csv", *TREE_IS, "--point", "q.json", "-o", "page.html")
     assert "is approximate if these were estimated" in (folder / "page.html").read_text(encoding="utf-8")
     both = ("--target", "correct=0.7", "--expect", "shares.csv", "-o", "r.json")
     said = run("select", *given, *both, fails=True)
-    assert said == "--weights COLUMN and --expect FILE say the same in two ways: give one of them."
+    assert said == "--weights COLUMN and --expect FILE are two ways to describe new data: give one of them."

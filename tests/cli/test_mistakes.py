@@ -91,7 +91,7 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 "-o",
                 "a.csv",
             ),
-            "--merge-small is for groups or clades",
+            "--merge-small needs groups or clades",
         ),
         (
             (

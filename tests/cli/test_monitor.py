@@ -60,7 +60,7 @@ def test_a_promise_is_watched(folder: Path) -> None:
     options = ("--id-column", "photo", "--label-column", "truth", "--drop-label", "?")
     assert "the promise 150" in watch("p.json", "answers.csv", "--labels", "renamed.csv", *options)
     assert "No alarm after 200 answers with labels and 800 answers without labels." in said
-    assert "a probability of at most 1 % for each of the two" in said
+    assert "the probability of a false alarm is at most 1 % for each of the two" in said
     before = (folder / "s.json").read_bytes()
     said = run("monitor", "p.json", "answers.csv", "--state", "s.json", fails=True)
     assert "800 ids were counted before: 'i700'" in said
@@ -69,7 +69,7 @@ def test_a_promise_is_watched(folder: Path) -> None:
     assert (folder / "s.json").read_bytes() == before
     files = ("--json", "found.json", "--figure", "evidence.png")
     said = watch("p.json", "answers.csv", "--labels", "bad.csv", "--state", "s.json", *files, status=3)
-    assert "ALARM: the promise is broken. Next: label a new random sample" in said
+    assert "ALARM: the promise is broken. Next: label a random sample of new examples" in said
     found = json.loads((folder / "found.json").read_text(encoding="utf-8"))
     assert (found["alarm"], found["promise"][0]["units"], found["shift"]["units"]) == (True, 800, 800)
     assert (folder / "evidence.png").stat().st_size > 5000
@@ -126,7 +126,7 @@ def test_another_tree_or_point(folder: Path) -> None:
     assert "s.json is for delta 0.01, not 0.5" in said
     run("predict", "new.csv", *TREE_IS, "--tau", "0.5", "-o", "tau.csv")
     said = run("monitor", "p.json", "tau.csv", "--state", "s.json", fails=True)
-    assert "a column 'tip_likelihood': hedgerow predict --point writes it" in said
+    assert "the column 'tip_likelihood', which hedgerow predict --point writes" in said
     (folder / "none.csv").write_text("id,label\nnobody,leaf1\n", encoding="utf-8")
     said = run("monitor", "p.json", "answers.csv", "--labels", "none.csv", "--state", "s.json", fails=True)
     assert "No id of answers.csv has a label in none.csv" in said

@@ -146,7 +146,7 @@ def test_columns_of_clusters_and_groups(folder: Path) -> None:
     point = hr.OperatingPoint.load("p.json")
     assert set(point.thresholds) == {"north", "south"}
     message = run("predict", "scores.csv", "--tree", "tree.csv", "--point", "p.json", "-o", "a.csv", fails=True)
-    assert "it needs to know the group of each example: give --groups COLUMN" in message
+    assert "it needs the group of each example: give --groups COLUMN" in message
     run("predict", "more.parquet", *tree, "--point", "p.json", "--groups", "camera", "-o", "a.csv")
     run("select", "usual.csv", "--tree", "tree.csv", *target, "--clusters", "cluster", "--groups", "group")
     assert hr.OperatingPoint.load("p.json").thresholds == point.thresholds
@@ -231,7 +231,10 @@ def test_answers_that_are_all_the_root_are_explained(folder: Path) -> None:
     assert "100 % of the answers are the root." in said
     assert "The reason: 60 of 300 examples get wrong answers with a likelihood of 1" in said
     command = "hedgerow select reads.csv --tree close.json --per-rank genus=0.95,species=0.95 -o point.json"
-    assert f"Levels by rank may answer more, since an answer above a rank is not wrong there: {command}" in said
+    assert (
+        f"Levels per rank may give more answers, since an answer above a rank is not wrong there: {command}"
+        in said
+    )
     found = json.loads((folder / "j").read_text())["silence"]
     (suggestion,) = found["suggestions"]
     assert suggestion["options"] == ["--target", "correct=0.6"]
@@ -297,7 +300,7 @@ def test_small_groups_are_merged(folder: Path) -> None:
 
 def test_unused_clusters_are_a_warning(folder: Path) -> None:
     said = run("select", "usual.csv", "--tree", "tree.csv", "--target", "correct=0.8", "-o", "p.json")
-    assert "Warning: The examples are in clusters, which are not used" in said
+    assert "Warning: The clusters of the examples are ignored" in said
     assert "give --clusters cluster" in said
 
 
@@ -316,7 +319,7 @@ def test_unused_clusters_are_a_warning(folder: Path) -> None:
         (["--target", "correct=0.9", "--groups", "site"], "scores.csv has no column 'site' for the groups"),
         (
             ["--per-rank", "1"],
-            "per_rank gives a level for each rank, such as --per-rank genus=0.9,species=0.8, not '1'",
+            "per_rank needs a level for each rank, such as --per-rank genus=0.9,species=0.8, not '1'",
         ),
         (["--per-rank", "1=0.9,2=0.8,1=0.5"], "per_rank has two levels of '1'"),
         (
@@ -340,10 +343,7 @@ def test_a_point_for_another_tree_or_with_a_threshold(folder: Path) -> None:
     edges.replace("leaf3", "owl").to_csv("other.csv", index=False)
     pd.read_csv("scores.csv").rename(columns={"leaf3": "owl"}).drop(columns="label").to_csv("o.csv", index=False)
     message = run("predict", "o.csv", "--tree", "other.csv", "--point", "p.json", "-o", "a.csv", fails=True)
-    assert (
-        "The point is for another tree than this one: it does not have 'leaf3'; it has 'owl' in addition"
-        in message
-    )
+    assert "The point is for another tree: it lacks 'leaf3'; it also has 'owl'" in message
     both = ["predict", "scores.csv", "--tree", "tree.csv", "--point", "p.json", "-o", "a.csv"]
     assert "leave out --tau, or --point" in run(*both, "--tau", "0", fails=True)
     assert "leave out --temperature" in run(*both, "--temperature", "2", fails=True)

@@ -1,12 +1,12 @@
-"""Betting that the mean of bounded values is not above 0 (Waudby-Smith and Ramdas).
+"""Testing "the mean of these bounded values is above 0" by betting (Waudby-Smith and Ramdas).
 
-A player starts with 1 and bets on one value after the other that it will be negative: a bet of λ multiplies the
-wealth by ``1 - λ y``. If the mean of the values is above 0, wealth does not grow on average, whatever the bets,
-and so it ever reaches 1/δ with a probability of at most δ. Wealth of 1/δ refutes "the mean is above 0".
+A player starts with a wealth of 1 and bets that one value after the other is negative: a bet of λ on the value y
+multiplies the wealth by ``1 - λ y``. If the mean is above 0, the wealth does not grow on average, whatever the
+bets, so the probability that it ever reaches 1/δ is at most δ. Reaching 1/δ therefore refutes the hypothesis.
 
-Each bet may depend on the values before it. With Gaussian values, the bets that most often end at 1/δ are those
-that follow the price of an option that pays 1/δ if the sum of all values is small enough: that is what is done
-here, with the variance estimated from the values so far, and an estimate to begin with that becomes unimportant.
+Each bet may depend on the values before it. With Gaussian values, the bets most likely to reach 1/δ are those that
+replicate an option that pays 1/δ if the sum of all values is small enough. These bets are used here, with a
+variance estimated from the values so far, and from a first guess that soon counts for little.
 """
 
 from __future__ import annotations
@@ -25,24 +25,26 @@ if TYPE_CHECKING:
 
     from hedgerow.tree import Indices
 
-_BOLDEST = 0.999  # share of the wealth that may be lost at once
-_BEFOREHAND = 0.3  # how many values the first variance counts for, times α
-_BLOCKS = 512  # the bets change this often at most
+_LARGEST_STAKE = 0.999  # share of the wealth that one bet may lose
+_GUESS_COUNT = 0.3  # divided by α: how many values the first guess of the variance counts for
+_BLOCKS = 512  # updating the bets more often than this would be slow
 _ROUNDING = 1e-9
-_AT_ONCE, _CELLS = 32, 1 << 14  # thresholds; or as many as have so many values
+_LEAST_WIDTH, _CELLS = 32, 1 << 14  # thresholds tested at once: at least so many, or as many as fit into the cells
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
 
 
 def refuted(values: NDArray[np.float64], alpha: Fraction, delta: Fraction) -> NDArray[np.bool_]:
-    """Return for which columns "the mean is above 0" is refuted, wrongly with a probability of at most δ.
+    """Return for which columns "the mean is above 0" is refuted; the probability of being wrong is at most δ each.
 
     Parameters
     ----------
     values
-        [clusters, columns] values from -α to 1 - α; the clusters are independent, in an order that does not depend
-        on their values.
-    alpha, delta
-        See above.
+        [clusters, columns] Values from -α to 1 - α, of independent clusters in an order that does not depend on
+        their values.
+    alpha
+        The α of the range of the values.
+    delta
+        The probability of refuting a true hypothesis.
 
     >>> from fractions import Fraction
     >>> values = np.array([[-0.1, 0.1]] * 50)
@@ -53,16 +55,16 @@ def refuted(values: NDArray[np.float64], alpha: Fraction, delta: Fraction) -> ND
 
     a, goal = float(alpha), -math.log(delta)
     count, columns = values.shape
-    beforehand, variance = _BEFOREHAND / a, a * (1 - a)
+    guess_count, guess = _GUESS_COUNT / a, a * (1 - a)
     squares, wealth, best = (np.zeros(columns) for _ in range(3))
     width = -(-count // _BLOCKS)
     for start in range(0, count, width):
         block = values[start : start + width]
-        estimate = (beforehand * variance + squares) / (beforehand + start)
-        price = np.minimum(wealth - goal, -_ROUNDING)  # the logarithm of a probability
-        place = special.ndtri_exp(price)
-        hedge = np.exp(-0.5 * place**2 - _LOG_ROOT - price)
-        bet = np.minimum(hedge / np.sqrt((count - start) * estimate), _BOLDEST / (1 - a))
+        variance = (guess_count * guess + squares) / (guess_count + start)
+        log_price = np.minimum(wealth - goal, -_ROUNDING)
+        quantile = special.ndtri_exp(log_price)
+        hedge = np.exp(-0.5 * quantile**2 - _LOG_ROOT - log_price)
+        bet = np.minimum(hedge / np.sqrt((count - start) * variance), _LARGEST_STAKE / (1 - a))
         path = wealth + np.cumsum(np.log1p(-bet * block), axis=0)
         best, wealth = np.maximum(best, path.max(axis=0)), path[-1]
         squares += np.sum(block**2, axis=0)
@@ -75,14 +77,14 @@ def can_refute(count: int, alpha: Fraction, delta: Fraction) -> bool:
     return bool(refuted(np.full((count, 1), -float(alpha)), alpha, delta)[0])
 
 
-# Walking over a grid of thresholds, away from the safe end, until a bet is not won -------------------------------
+# Testing the thresholds of a grid one after the other, until the first failure ----------------------------------
 
 
-def passed_from(grid: NDArray[np.float64], score: NDArray[np.float64], *, from_root: bool) -> Indices:
-    """Return the place in a grid from which on each event has been passed; its length for never.
+def passing_index(grid: NDArray[np.float64], score: NDArray[np.float64], *, from_root: bool) -> Indices:
+    """Return the index of the first threshold of a grid that has passed each event; the grid's length for none.
 
-    An event has happened where the threshold is below its score. From the root, the grid descends, and an event is
-    passed where it has happened; otherwise the grid ascends, and an event is passed where it has not.
+    From the root, the grid descends, and thresholds below the score of an event have passed it. Otherwise the grid
+    ascends, and thresholds at or above the score have passed it.
     """
     return np.searchsorted(-grid, -score, side="right") if from_root else np.searchsorted(grid, score)
 
@@ -90,45 +92,45 @@ def passed_from(grid: NDArray[np.float64], score: NDArray[np.float64], *, from_r
 @final
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """A value for each cluster at each threshold of a grid, whose mean should not be above 0."""
+    """The value of each cluster at each threshold of a grid, as changes from threshold to threshold."""
 
     start: NDArray[np.float64]
-    """The value of each cluster before the first threshold."""
-    place: Indices
-    """The place in the grid from which on each change counts, ascending."""
+    """The value of each cluster before any change."""
+    index: Indices
+    """The index of the first threshold at which each change counts, ascending."""
     member: Indices
-    """The cluster that it changes."""
+    """The cluster whose value changes."""
     amount: NDArray[np.float64]
-    """By how much."""
-    count: int
-    """The length of the grid."""
+    """By how much it changes."""
+    length: int
+    """The number of thresholds."""
 
     @classmethod
-    def of(cls, start: NDArray[Any], place: Indices, member: Indices, amount: NDArray[Any], count: int) -> Walk:
-        """Put changes in order."""
-        order = np.argsort(place, kind="stable")
-        return cls(start, place[order], member[order], amount[order], count)
+    def of(cls, start: NDArray[Any], index: Indices, member: Indices, amount: NDArray[Any], length: int) -> Walk:
+        """Put changes in the order of the thresholds."""
+        order = np.argsort(index, kind="stable")
+        return cls(start, index[order], member[order], amount[order], length)
 
     def columns(self, first: int, last: int) -> NDArray[np.float64]:
-        """Return the values at some thresholds: [clusters, thresholds]."""
+        """Return the values at the thresholds from `first` to before `last`: [clusters, thresholds]."""
         clusters, width = len(self.start), last - first
-        begin, end = np.searchsorted(self.place, [first, last])
+        begin, end = np.searchsorted(self.index, [first, last])
         before = np.bincount(self.member[:begin], self.amount[:begin], minlength=clusters)
-        cell = self.member[begin:end] * width + self.place[begin:end] - first
+        cell = self.member[begin:end] * width + self.index[begin:end] - first
         change = np.bincount(cell, self.amount[begin:end], minlength=clusters * width)
         values: NDArray[np.float64] = np.cumsum(change.reshape(clusters, width), axis=1)
         return values + (self.start + before)[:, None]
 
     def last_refuted(self, first: int, alpha: Fraction, delta: Fraction) -> int:
-        """Return the last threshold before the first one at which "the mean is above 0" is not refuted.
+        """Return the index of the last threshold, from `first` on, before one where the mean may be above 0.
 
-        If that is so at the first threshold, the one before it is returned.
+        That is ``first - 1`` if "the mean is above 0" is not even refuted at `first`.
         """
-        width = max(_AT_ONCE, _CELLS // len(self.start))
-        while first < self.count:
-            last = min(first + width, self.count)
+        width = max(_LEAST_WIDTH, _CELLS // len(self.start))
+        while first < self.length:
+            last = min(first + width, self.length)
             passed = refuted(self.columns(first, last), alpha, delta)
             if not passed.all():
                 return first + int(np.argmin(passed)) - 1
             first = last
-        return self.count - 1
+        return self.length - 1

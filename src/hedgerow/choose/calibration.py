@@ -1,4 +1,4 @@
-"""Calibration examples: what choosing a point needs to know of examples with labels, read block by block."""
+"""Calibration sets: the examples with labels that a point is chosen with, read block by block."""
 
 from __future__ import annotations
 
@@ -38,48 +38,48 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, eq=False)
 class CalibrationSet:
-    """What choosing a point needs of examples with labels."""
+    """What choosing a point needs to know about examples with labels."""
 
     hierarchy: Hierarchy
     labels: Indices
     scale: Scale
     treatment: Treatment = field(default_factory=Treatment)
     events: Events = field(default_factory=Events.none)
-    """Where their answers change in a family of rules; none without a target."""
+    """The events of the examples in a family of rules; none without a target."""
     wrong_at: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    """The largest likelihood of a wrong node of the rank, by the name of each promise for a rank."""
+    """By the name of each promise for a rank: the largest likelihood of a wrong node of that rank."""
     paths: Paths | None = None
-    """The paths to their most likely tips; None with a target."""
+    """The paths to the most likely tips; None with a target."""
     ids: Texts | None = None
     groups: Texts | None = None
     clusters: Texts | None = None
     clades: Texts | None = None
     weights: NDArray[np.float64] | None = None
     tips: NDArray[np.float64] | None = None
-    """The likelihood of the most likely tip of each."""
+    """The probability of the most likely tip of each example."""
     unused_clusters: bool = False
-    """Whether clusters are known but not used."""
+    """Whether the examples have clusters that are ignored."""
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def names(self, by: By) -> Texts:
-        """Return the name of the group or clade of each example; "" if there is one threshold for all."""
+        """Return the group or clade of each example; "" if one threshold is for all."""
         names = {"clade": self.clades, "group": self.groups}.get(by)
         return np.full(len(self), "", dtype=object) if names is None else names
 
-    def counted(self, request: Request, rows: Indices | slice = slice(None)) -> Clusters:
-        """Return the clusters of some of the examples, as a promise counts them."""
+    def units(self, request: Request, rows: Indices | slice = slice(None)) -> Clusters:
+        """Return the clusters of some of the examples, counted as in the promise."""
         clusters = self._shuffled
         return Clusters.of(
             None if clusters is None else clusters[rows], len(self.labels[rows]), request.largest_cluster
         )
 
     def answers(self, point: OperatingPoint) -> Indices:
-        """Return the answers of a point for which these examples were gathered."""
+        """Return the answers of a point for whose request these examples were gathered."""
         if self.paths is not None:
             candidates = Candidates.of(self.hierarchy, point.settings)
-            return self.paths.answers(point.lowest_by_node(self.hierarchy), candidates, self.scale)
+            return self.paths.answers(point.thresholds_by_node(self.hierarchy), candidates, self.scale)
         if point.weight_steps:
             tau = point.thresholds_of_weights(self.weights, len(self))
         else:
@@ -88,7 +88,7 @@ class CalibrationSet:
 
     @cached_property
     def _shuffled(self) -> Indices | None:
-        """A number for each cluster, in an order that depends only on a hash of the names, and not on rows."""
+        """The cluster of each example, numbered in an order that depends on a hash of the names, not on rows."""
         if self.clusters is None:
             return None
         names, place = np.unique(self.clusters.astype(str), return_inverse=True)
@@ -109,7 +109,7 @@ def gather(
     scale: Scale | None = None,
     progress: Progress = silent,
 ) -> CalibrationSet:
-    """Read what choosing a point needs, in one pass; the other parameters are those of `select`."""
+    """Read a calibration set in one pass; the other parameters are those of `select`."""
     promises, parts = request.promises(hierarchy), []
     with progress("Reading scores", getattr(scores, "rows", None)) as advance:
         for block in example_blocks(hierarchy, scores, labels, classes, None, scale):
@@ -119,10 +119,10 @@ def gather(
     if not count:
         raise ScoreError("There are no examples to choose a point with.")
     if len({(part.scale, part.treatment) for part in parts}) > 1:
-        raise ScoreError("All examples must be on the same scale, with the same temperature, prior and pooling.")
+        raise ScoreError("All examples must have the same scale, temperature, prior and pooling.")
 
     def read(name: str, option: str, given: ArrayLike | bool | None) -> ArrayLike | None:
-        return _given(name, option, given, [getattr(part, name) for part in parts])
+        return _column(name, option, given, [getattr(part, name) for part in parts])
 
     ids = [part.ids for part in parts if part.ids is not None]
     clades = [part.clades for part in parts if part.clades is not None]
@@ -146,9 +146,9 @@ def gather(
 
 
 def _of_block(request: Request, promises: Sequence[Promise], block: Block) -> CalibrationSet:
-    """Return the examples of a block, with all groups and clusters that it has."""
+    """Return the calibration set of one block."""
     if block.labels is None:
-        raise ScoreError("Choosing a point needs labels; these blocks have none.")
+        raise ScoreError("Choosing a point needs labels, but these blocks have none.")
     q, labels = block.likelihoods, block.labels
     candidates, depth = Candidates.of(q.hierarchy, request.settings), request.clade_depth(q.hierarchy)
     ranks = [(each.name, each.loss) for each in promises if isinstance(each.loss, RankLoss)]
@@ -169,18 +169,17 @@ def _of_block(request: Request, promises: Sequence[Promise], block: Block) -> Ca
     )
 
 
-def _given(
+def _column(
     name: str, option: str, given: ArrayLike | bool | None, read: list[NDArray[Any] | None]
 ) -> ArrayLike | None:
-    """Return one per-example column, given or read; None if it is not wanted."""
+    """Return one per-example column, given or (if that is True) read; None if it is not wanted."""
     if given is not True:
         return None if given is False else given
     there = [values for values in read if values is not None]
     if len(there) < len(read):
         column = argument(option, "COLUMN", python=f"ScoreReading({option}=...)")
         raise ParameterError(
-            f"These scores have no {name} of examples: name the column with {column}, or give one entry for each "
-            f"example."
+            f"These scores have no {name}: name their column with {column}, or give one entry for each example."
         )
     return np.concatenate(there)
 
@@ -190,7 +189,7 @@ def _weights(given: ArrayLike | None, examples: int) -> NDArray[np.float64] | No
         return None
     weights = checked_weights(given, examples)
     if not weights.any():
-        raise ScoreError("All weights are 0. Give the examples that are like new ones a weight above 0.")
+        raise ScoreError("All weights are 0. Give examples that are like new ones a weight above 0.")
     return weights
 
 

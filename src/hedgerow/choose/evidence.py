@@ -1,11 +1,11 @@
-"""Evidence that grows while one looks: bets that win if a hypothesis is wrong.
+"""Evidence that may be looked at at any time: bets that win if a hypothesis is wrong.
 
-A gambler starts with 1 and bets against the hypothesis. If it is true, no bet has a gain on average, whatever was
-seen before, and so the wealth ever reaches 1/δ with a probability of at most δ, however long one looks (Ville).
+A gambler starts with 1 and bets against the hypothesis. If it is true, no bet gains on average, whatever came
+before, so the probability that the wealth ever reaches 1/δ is at most δ, however long one looks (Ville).
 
-Several bettors have equal parts of the money, and each puts his into play little by little: half at once, the rest
-later, so that something is left if things go wrong only after a long time. All of that is one bet, which depends
-on the past alone.
+Several bettors share the money equally. Each puts half of it into play at once and the rest little by little, so
+that some is left if things go wrong only after a long time. Together they make one bet that depends on the past
+alone.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _AT_ONCE = 0.5
-_MULTIPLES = (1.5, 2.0, 3.0, 5.0)
-_TILTS = (-0.9, -0.5, 0.5, 0.9)
-_BENDS = (-0.45, 0.5)
-_POWER = 0.5
+_MULTIPLES = (1.5, 2.0, 3.0, 5.0)  # of α: the mean losses that are bet on
+_TILTS = (-0.9, -0.5, 0.5, 0.9)  # densities that are bet on: slopes,
+_BENDS = (-0.45, 0.5)  # parabolas,
+_POWER = 0.5  # and peaks at either end
 _LARGEST = 700.0  # the logarithm of nearly the largest float
 
 
 @final
 @dataclass(frozen=True)
 class Evidence:
-    """The wealth of bettors after some bets, in logarithms."""
+    """The wealth of some bettors after some bets, as logarithms."""
 
     count: int = 0
-    """How many bets there were."""
+    """The number of bets."""
     bettors: tuple[float, ...] = ()
-    """What each bettor has in play; empty before the first bet."""
+    """The money that each bettor has in play; empty before the first bet."""
     best: float = 0.0
-    """The largest wealth so far, of all together."""
+    """The largest wealth of all bettors together so far."""
 
     def after(self, log_factors: Floats) -> tuple[Evidence, Floats]:
         """Return the evidence after more bets, and the wealth after each of them.
@@ -47,8 +47,8 @@ class Evidence:
         Parameters
         ----------
         log_factors
-            [bets, bettors] By what each bet multiplies the money of each bettor: on average at most 1, given what
-            was before.
+            [bets, bettors] The logarithm of the factor by which each bet multiplies the money of each bettor.
+            Given the past, the factor is at most 1 on average.
         """
         bets, number = log_factors.shape
         if not bets:
@@ -66,23 +66,23 @@ class Evidence:
 
 
 def _kept(bets: NDArray[np.int64]) -> Floats:
-    """Return the share of the money that is not yet in play after some bets."""
+    """Return the share of the money that is not yet in play after each number of bets."""
     with np.errstate(divide="ignore"):
         return np.where(bets == 0, 1.0, _AT_ONCE / np.log2(bets + 1.0))
 
 
 def mean_bets(values: Floats, alpha: float) -> Floats:
-    """Return the logarithms of bets that values, from -α to 1 - α, have a mean above 0: [values, bettors].
+    """Return log factors of bets that values from -α to 1 - α have a mean above 0: [values, bettors].
 
-    For losses of 0 and 1, less α, each is the likelihood ratio of a larger share of losses.
+    If a value is a loss of 0 or 1, less α, each factor is the likelihood ratio of a larger share of losses.
     """
     shares = np.array(sorted({min(times * alpha, (1 + alpha) / 2) for times in _MULTIPLES}))
     bet = (shares - alpha) / (alpha * (1 - alpha))
     return np.log1p(values[:, None] * bet)
 
 
-def rank_bets(p: Floats) -> Floats:
-    """Return the logarithms of bets that values between 0 and 1 are not uniform: [values, bettors]."""
+def p_value_bets(p: Floats) -> Floats:
+    """Return log factors of bets that p-values are not uniform: [p-values, bettors]."""
     middle = 2 * p - 1
     inside = np.clip(p, 1e-12, 1 - 1e-12)
     densities = [1 + tilt * middle for tilt in _TILTS]
@@ -91,6 +91,6 @@ def rank_bets(p: Floats) -> Floats:
     return np.log(np.stack(densities, axis=1))
 
 
-def as_number(log: float) -> float:
-    """Return a number from its logarithm; a very large one if it is too large."""
+def capped_exp(log: float) -> float:
+    """Return the exponential of a number, or a very large float where it would overflow."""
     return math.exp(min(log, _LARGEST))

@@ -1,4 +1,4 @@
-"""What a point gives: how specific and how often right its answers are, and what other targets would give."""
+"""What a point gives: how specific its answers are, how often they are right, and what other levels would give."""
 
 from __future__ import annotations
 
@@ -31,33 +31,34 @@ if TYPE_CHECKING:
     from hedgerow.likelihood import Scale
     from hedgerow.tree import Hierarchy
 
-_MOST = 10  # classes that are listed
-_SMALL = Fraction(1, 4)  # losses up to this are halved and doubled; levels of larger ones are moved a little
+_MOST = 10  # classes listed
+_SMALL = Fraction(1, 4)  # alternatives halve and double losses up to this, and move larger ones a little
 _LITTLE = Fraction(1, 20)
 
 
 @final
 @dataclass(frozen=True)
 class Level:
-    """The answers at one rank, or depth."""
+    """The answers at one rank or depth."""
 
     name: str
     """The rank or depth; "" for the root."""
     share: float
     """The share of all answers."""
     correct: float | None
-    """The share of them that are right; None if there are none."""
+    """The share of these that are right; None if there are none."""
 
 
 @final
 @dataclass(frozen=True)
 class Shortened:
-    """A class whose examples often get a right answer above it."""
+    """A class whose examples often get a right answer above their label."""
 
     name: str
     higher: int
-    """The number of its examples that end higher up."""
+    """The number of these examples."""
     examples: int
+    """The number of all examples of the class."""
 
 
 @final
@@ -67,13 +68,13 @@ class Alternative:
 
     level: float
     metrics: dict[str, float] | None
-    """Means over the examples; None if this level cannot be promised with them."""
+    """Means over the examples; None if they are too few to promise this level."""
     root: float = 1.0
     """The share of answers that are the root."""
 
     @property
     def right_of_answered(self) -> float | None:
-        """The share of the other answers that are right; None if there are none."""
+        """The share of the answers below the root that are right; None if there are none."""
         return right_of_answered(self.metrics["correct"], 1 - self.root) if self.metrics else None
 
 
@@ -89,17 +90,19 @@ class Explanation:
     levels: tuple[Level, ...]
     """The answers at each rank or depth, the root first."""
     kind: str
-    """What the levels are: "rank" or "depth"."""
+    """What a level is: "rank" or "depth"."""
     shortened: tuple[Shortened, ...]
-    """The classes that most often end higher up; at most ten."""
+    """The classes whose examples most often get a right answer above their label; at most ten."""
     answered: int
-    """How many answers are below the root."""
+    """The number of answers below the root."""
     right_of_answered: float | None
     """The share of these that are right; None if there are none."""
     stricter: Alternative | None
+    """What the next stricter level would give, if there is one."""
     looser: Alternative | None
+    """What the next looser level would give, if there is one."""
     silence: Silence | None
-    """If nearly every answer is the root: why, and what would answer."""
+    """If nearly every answer is the root: why, and which requests would give more answers."""
     cluster_metrics: dict[str, float] | None = None
     """Cluster-averaged metrics, covered by the promise; None if there are no clusters."""
 
@@ -131,11 +134,11 @@ def explain(
     scores, labels, classes
         A score file, or likelihoods with labels, as in `select`.
     groups
-        The groups of the examples, if the point has thresholds by group; True: those of the score file.
+        The group of each example, if the point has thresholds by group; True: those of the score file.
     clusters
-        Their clusters, to compute what other targets would give.
+        The cluster of each example, to compute what other levels would give; True: those of the score file.
     weights
-        Their weights, if the point was chosen with weights; True: those of the score file.
+        The weight of each example, if the point was chosen with weights; True: those of the score file.
     scale
         The scale of plain likelihoods; by default that of the point.
 
@@ -160,7 +163,7 @@ def explain(
 
 
 def describe(point: OperatingPoint, examples: CalibrationSet) -> Explanation:
-    """Explain a point by its answers to some examples, which were gathered for its request."""
+    """Return what a point gives on examples that were gathered for its request."""
     hierarchy, labels, request = examples.hierarchy, examples.labels, point.request
     answers = examples.answers(point)
     right = metrics.correct.of(Comparison.of(hierarchy, labels, answers, request.settings)) > 0
@@ -191,7 +194,7 @@ def describe(point: OperatingPoint, examples: CalibrationSet) -> Explanation:
 def _means(
     request: Request, examples: CalibrationSet, answers: NDArray[Any], clusters: NDArray[Any] | None = None
 ) -> dict[str, float]:
-    """Return the mean of each metric over the examples, or over clusters."""
+    """Return the mean of each metric over the examples or, if given, over clusters."""
     units = Clusters.of(clusters, len(answers))
     own = [] if request.target is None else [metrics.as_metric(request.target[0])]
     measures = Measures.of(examples.hierarchy, dict.fromkeys([*STANDARD_METRICS, *own]), request.settings)
@@ -212,13 +215,13 @@ def _shortened(
 
 
 def _alternatives(request: Request, examples: CalibrationSet) -> tuple[Alternative | None, Alternative | None]:
-    """Return what the next stricter and the next looser level would give."""
+    """Return what the next stricter and the next looser level would give; None where there is none."""
     if request.target is None:
         return None, None
     (promise,) = request.promises(examples.hierarchy)
     loss = promise.alpha
     smaller, larger = (loss / 2, loss * 2) if loss <= _SMALL else (loss - _LITTLE, loss + _LITTLE)
-    stricter, looser = (request.at_level(promise.loss.level_of(other)) for other in (smaller, larger))
+    stricter, looser = (request.at_level(promise.loss.level_at(other)) for other in (smaller, larger))
     return _alternative(stricter, examples), _alternative(looser, examples) if larger < 1 else None
 
 

@@ -1,8 +1,8 @@
-"""Families of operating points: how answers change along one number, from the root to the most specific.
+"""Families of rules: the answers as functions of one number, from the root to the most specific answers.
 
-Each family has one number, the *threshold*: high for conservative answers, low for specific ones. For each
-example, the answers change at certain values of it, its *events*. Everything else in this package works on events
-alone, so it is the same for all families, and for dense and sparse likelihoods.
+The number is the *threshold*: high for conservative answers, low for specific ones. The answer to an example
+changes only at some thresholds, its *events*. The rest of this package works on events alone, so it is the same
+for all families, and for dense and sparse likelihoods.
 
 - "threshold": the most specific node with a likelihood above τ;
 - "climbing": from the most likely leaf up to the first node with a likelihood above τ (Goren et al.);
@@ -39,14 +39,14 @@ class Family:
     """Rules that differ in one number."""
 
     events: Callable[[AnyLikelihoods, Indices, Candidates], Events]
-    """From likelihoods and labels to the events of each example."""
+    """Return the events of each example, given likelihoods and labels."""
     is_lambda: bool = False
-    """Whether the number is a λ from 0 on; else it is a threshold on the scale of the likelihoods."""
+    """Whether the number is a λ, 0 or more; otherwise it is a threshold on the scale of the likelihoods."""
 
     def grid(self, scale: Scale) -> NDArray[np.float64]:
-        """Return thresholds from the highest down that do not depend on any example; the last one is the lowest.
+        """Return thresholds that depend on no example, from the highest to the lowest possible one.
 
-        They are evenly spaced in the logit of the likelihood, or in the logarithm of λ.
+        They are evenly spaced in the logit of the likelihood or in the logarithm of λ.
         """
         if self.is_lambda:
             return np.append(np.exp2(np.arange(20, -20, -_STEP)), 0.0)
@@ -59,10 +59,10 @@ def _climbing(q: AnyLikelihoods, labels: Indices, candidates: Candidates) -> Eve
 
 
 def _expected_information(q: AnyLikelihoods, labels: Indices, candidates: Candidates) -> Events:
-    """Return the upper envelope of the lines ``(I + λ) q`` over λ, from large λ to small.
+    """Follow the upper envelope of the lines ``(I + λ) q`` from large λ to small.
 
-    All answers are in the ordered Pareto set. The next answer after `y` is the node below whose line meets that of
-    `y` at the largest λ; if several meet there, the most specific of them.
+    All answers are in the ordered Pareto set. The next answer is the node, after the current one in the set, whose
+    line meets the current line at the largest λ; if several do, the most specific of them.
     """
     sets = candidates.sets(q, BOTTOM[q.scale])
     count, node, score = (as_numpy(each) for each in (sets.count, sets.node, sets.score))
@@ -70,7 +70,7 @@ def _expected_information(q: AnyLikelihoods, labels: Indices, candidates: Candid
     gain = candidates.value[node] * p
     end = np.cumsum(count)
     start = end - count
-    # The answer for the largest λ is the first of the set. If that is not the root, the root is never the answer.
+    # The first of the set is the answer for the largest λ. If it is not the root, the root is never the answer.
     example = np.flatnonzero(count > 0)
     named = example[node[start[example]] > 0]
     found = [(named, node[start[named]], np.full(len(named), np.inf))]
@@ -83,21 +83,21 @@ def _expected_information(q: AnyLikelihoods, labels: Indices, candidates: Candid
         rivals, at, first = _rivals(current, last)
         with np.errstate(divide="ignore", invalid="ignore"):
             meets = (gain[rivals] - gain[at]) / (p[at] - p[rivals])
-        meets[np.isnan(meets)] = -np.inf  # both likelihoods round to the probability 0
+        meets[np.isnan(meets)] = -np.inf  # both probabilities are rounded to 0
         highest = np.maximum.reduceat(meets, first)
         winner = np.where(meets == np.repeat(highest, last - current - 1), rivals, -1)
         current = np.maximum.reduceat(winner, first)
         going = highest > 0
         example, current, last = example[going], current[going], last[going]
-        previous = np.minimum(highest, previous)[going]  # equal, but for rounding, if three lines meet
+        previous = np.minimum(highest, previous)[going]  # where three lines meet, rounding may raise it
         found.append((example, node[current], previous))
     who, nodes, scores = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-    order = np.argsort(who, kind="stable")  # an example's events were found in their order
+    order = np.argsort(who, kind="stable")  # stable, since the events of each example are in order
     return Events.of_arrays(labels, np.bincount(who, minlength=len(count)), nodes[order], scores[order])
 
 
 def _rivals(current: Indices, last: Indices) -> tuple[Indices, Indices, Indices]:
-    """Return all places after each current one, the current place of each, and where those of each begin."""
+    """Return the positions after each current one, the current one of each, and where those of each begin."""
     width = last - current - 1
     first = np.cumsum(width) - width
     return np.arange(width.sum()) + np.repeat(current + 1 - first, width), np.repeat(current, width), first
@@ -111,4 +111,4 @@ FAMILIES: Registry[Family] = Registry(
         "expected-information": Family(_expected_information, is_lambda=True),
     },
 )
-"""The families of rules, by the name of the rule."""
+"""The families, by the name of their rule."""

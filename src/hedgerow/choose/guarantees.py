@@ -1,19 +1,17 @@
-"""Guarantees: how much loss the calibration examples may add up to.
+"""Guarantees: what it takes to promise that the mean loss of new examples is at most α.
 
-Every promise is "the loss of a new example is at most α on average". A guarantee turns that into a *budget*: the
-calibration examples (or clusters) may have losses that add up to this much, and no more. The operating point is
-then the boldest one within the budget.
+A guarantee turns α into a *budget*: the calibration examples (or clusters) may have losses that add up to this
+much. The operating point is the boldest one within the budget.
 
-- **conformal**: on average over calibration sets and new examples, the loss is at most α. The new example counts
-  as a calibration example with the largest possible loss: ``budget + 1 <= α (n + 1)``.
-- **pac**: with probability 1 - δ over calibration sets, the loss of new examples is at most α on average. The
-  budget is the largest sum that is less likely than δ if the loss were larger than α: by the binomial
-  distribution for losses of 0 and 1 (Clopper and Pearson), by the inequalities of Hoeffding and Bentkus for
-  losses between 0 and 1. With clusters there is no budget: thresholds are tested one after the other by betting,
-  unless there are too few clusters for any bet to be won.
-- **empirical**: the loss of the calibration examples themselves is at most α; nothing is promised for new ones.
+- **conformal**: the mean loss is at most α on average over calibration sets and new examples. The new example
+  counts as a calibration example with the largest possible loss: ``budget + 1 <= α (n + 1)``.
+- **pac**: with probability 1 - δ over calibration sets, the mean loss of new examples is at most α. The budget is
+  the largest sum whose probability would be at most δ if the mean loss were above α: by the binomial distribution
+  for losses of 0 and 1 (Clopper and Pearson), by the inequalities of Hoeffding and Bentkus for losses between 0
+  and 1. With clusters, thresholds are tested by betting instead, unless there are too few clusters to win a bet.
+- **empirical**: the mean loss of the calibration examples is at most α; nothing is promised for new ones.
 
-Levels are the decimals that the user wrote, and sums of ranks are exact: see `hedgerow.choose.written`.
+Levels are the decimals that the user wrote, and budgets are exact: see `hedgerow.choose.written`.
 """
 
 from __future__ import annotations
@@ -28,8 +26,7 @@ import numpy as np
 
 from hedgerow.choose.betting import can_refute
 from hedgerow.choose.steps import TooFew
-from hedgerow.choose.written import exactly
-from hedgerow.errors import ParameterError, argument
+from hedgerow.choose.written import check_delta, exactly
 from hedgerow.registry import Registry
 
 if TYPE_CHECKING:
@@ -39,67 +36,64 @@ if TYPE_CHECKING:
     from hedgerow.choose.steps import Steps
     from hedgerow.tree import Indices
 
-_EXACT = 2_000  # up to this many examples, ties with δ are decided in whole numbers
-_MARGIN = 16
-_NONE = 1e-9  # sums of shares of clusters are rounded
+_EXACT = 2_000  # up to this many examples, ties with δ are decided in exact arithmetic
+_MARGIN = 16  # betting must be able to win without one cluster in so many
+_ROUNDING = 1e-9  # of sums of shares of clusters
 _MOST = 1 << 50  # the largest number of examples considered
-_STEPS = 60  # of a bisection
+_BISECTIONS = 60
 
 
 class Guarantee(ABC):
-    """How surely a level is reached: the loss budget, the search for a threshold, and what it means in words."""
+    """How surely a level is reached: the budget, the search for a threshold, and what it means in words."""
 
     help: ClassVar[str]
     """A short description."""
     promises: ClassVar[bool] = True
-    """Whether something is promised for new examples; then no level can be promised with certainty."""
+    """Whether anything is promised for new examples."""
     uses_delta: ClassVar[bool] = False
     covers_answers: ClassVar[bool] = True
     """Whether it can bound the error among answered examples."""
     covers_other_data: ClassVar[bool] = False
-    """Whether calibration examples may count by weights or by shares of classes."""
+    """Whether the promise can be for data that differ, by weights of examples or by shares of classes."""
     alarm_price: ClassVar[float] = 1.0
-    """A monitor gives an alarm at this much evidence, divided by δ."""
+    """A monitor raises an alarm when the evidence reaches this number divided by δ."""
 
     @abstractmethod
     def budget(self, units: int, mass: Fraction, bound: Bound) -> Fraction:
-        """Return the loss budget for `units` examples or clusters; below 0, nothing can be promised.
+        """Return the budget for `units` examples or clusters; below 0, nothing can be promised.
 
         `mass` is what their losses would add up to if all were 1: see `measure.Clusters`.
         """
 
-    def needs_growing_losses(self, binary: bool) -> bool:  # noqa: ARG002
-        """Whether losses must never fall along the family, so that each example counts with its worst so far."""
+    def needs_monotone_losses(self, binary: bool) -> bool:  # noqa: ARG002
+        """Return whether each example must count with its largest loss so far."""
         return True
 
     def threshold(self, steps: Steps, bound: Bound) -> float:
         """Return the boldest threshold that keeps the bound."""
-        return self._boldest(steps, self._budget(steps, bound))
-
-    def _budget(self, steps: Steps, bound: Bound) -> Fraction:
         budget = self.budget(steps.clusters.number, steps.clusters.mass, bound)
         if budget < 0:
             raise TooFew
-        return budget
+        return self._boldest(steps, budget)
 
     def _boldest(self, steps: Steps, budget: Fraction) -> float:
         """Return the boldest threshold within the budget."""
-        return steps.within(budget)
+        return steps.up_to(budget)
 
-    def among(self, answers: Answered, bound: Bound) -> float:
-        """Return the boldest threshold that keeps the promise among the answers given; infinite if none does.
+    def threshold_among(self, answers: Answered, bound: Bound) -> float:
+        """Return the boldest threshold that keeps a bound on the error among answers; infinite if none does.
 
         The δ of the bound is that of each walk.
         """
         raise NotImplementedError
 
-    def tested(self, units: int, mass: Fraction, bound: Bound) -> float:  # noqa: ARG002
-        """Return the mean loss that a monitor tests with false alarms in at most δ: its δ."""
+    def tested_loss(self, units: int, mass: Fraction, bound: Bound) -> float:  # noqa: ARG002
+        """Return the mean loss for a monitor to test; the δ of the bound is its probability of a false alarm."""
         return float(bound.alpha)
 
     @abstractmethod
     def meaning(self, unit: str, sample: str, delta: float | None) -> str:
-        """Return what is guaranteed, in a sentence, for `unit` ("a new example") from `sample` ("90 examples")."""
+        """Say what is guaranteed for `unit` ("a new example"), given `sample` ("90 examples")."""
 
 
 @final
@@ -107,13 +101,13 @@ class _Conformal(Guarantee):
     help = "the level holds on average"
     covers_answers = False
     covers_other_data = True
-    alarm_price = 2.0  # half of δ is for calibration sets whose points are too bold
+    alarm_price = 2.0  # half of δ is for calibration sets whose mean loss is above the tested one
 
     def budget(self, units: int, mass: Fraction, bound: Bound) -> Fraction:  # noqa: ARG002
         return bound.alpha * (mass + 1) - 1
 
-    def tested(self, units: int, mass: Fraction, bound: Bound) -> float:
-        """Return a mean loss that only a share δ/2 of all calibration sets exceeds: about half exceed α."""
+    def tested_loss(self, units: int, mass: Fraction, bound: Bound) -> float:
+        """Return a mean loss that only a share δ/2 of all calibration sets exceeds, while about half exceed α."""
         budget, delta = self.budget(units, mass, bound), bound.delta / 2
         if budget < 0:
             return float(bound.alpha)
@@ -123,7 +117,7 @@ class _Conformal(Guarantee):
             wrong = math.floor(budget)  # n - k of the k-th smallest of n
             return float(special.betaincinv(wrong + 1, units - wrong, 1 - float(delta)))
         low, high = float(bound.alpha), 1.0
-        for _ in range(_STEPS):
+        for _ in range(_BISECTIONS):
             middle = (low + high) / 2
             other = Bound("pac", exactly(middle), delta, binary=False)
             within = middle == 1 or GUARANTEES["pac"].budget(units, mass, other) < budget
@@ -143,25 +137,25 @@ class _Pac(Guarantee):
     uses_delta = True
 
     def budget(self, units: int, mass: Fraction, bound: Bound) -> Fraction:
-        limit = _binomial if bound.binary else _bounded
-        # A cluster that is smaller than the largest counts as if it had a loss of α for what it lacks.
+        limit = _most_errors if bound.binary else _largest_sum
+        # A cluster smaller than the largest counts as if its missing examples had a loss of α.
         return Fraction(limit(units, bound.alpha, bound.delta)) - bound.alpha * (units - mass)
 
-    def needs_growing_losses(self, binary: bool) -> bool:
-        return binary  # the bounds for other losses are tested one after the other
+    def needs_monotone_losses(self, binary: bool) -> bool:
+        return binary  # for other losses, thresholds are tested one after the other
 
     def threshold(self, steps: Steps, bound: Bound) -> float:
         number = steps.clusters.number
         bets = steps.clusters.unit == "cluster" and not bound.binary
-        # Which bound is used must not depend on losses. Near the fewest clusters, the inequalities are as good.
+        # The choice must not depend on losses. With hardly enough clusters to win, the inequalities are as good.
         if bets and can_refute(number - number // _MARGIN, bound.alpha, bound.delta):
-            return steps.walk(bound.alpha, bound.delta)
+            return steps.by_betting(bound.alpha, bound.delta)
         return super().threshold(steps, bound)
 
     def _boldest(self, steps: Steps, budget: Fraction) -> float:
-        return steps.first_above(budget)
+        return steps.before_first_excess(budget)
 
-    def among(self, answers: Answered, bound: Bound) -> float:
+    def threshold_among(self, answers: Answered, bound: Bound) -> float:
         alpha, delta = bound.alpha, bound.delta
         if bound.budget(answers.clusters.number) < 0:
             raise TooFew
@@ -192,15 +186,15 @@ class _Empirical(Guarantee):
     def budget(self, units: int, mass: Fraction, bound: Bound) -> Fraction:  # noqa: ARG002
         return bound.alpha * mass
 
-    def needs_growing_losses(self, binary: bool) -> bool:  # noqa: ARG002
+    def needs_monotone_losses(self, binary: bool) -> bool:  # noqa: ARG002
         return False
 
     def _boldest(self, steps: Steps, budget: Fraction) -> float:
         return steps.last_within(budget)
 
-    def among(self, answers: Answered, bound: Bound) -> float:
+    def threshold_among(self, answers: Answered, bound: Bound) -> float:
         total, wrong = answers.totals
-        kept = np.flatnonzero((total > _NONE) & (wrong <= float(bound.alpha) * total + _NONE))
+        kept = np.flatnonzero((total > _ROUNDING) & (wrong <= float(bound.alpha) * total + _ROUNDING))
         return float(answers.grid[kept[-1]]) if len(kept) else math.inf
 
     def meaning(self, unit: str, sample: str, delta: float | None) -> str:  # noqa: ARG002
@@ -226,53 +220,48 @@ class Bound:
 
     guarantee: str
     alpha: Fraction
-    """The largest mean loss, as a share of the largest possible loss."""
+    """The mean loss allowed, as a share of the largest possible loss."""
     delta: Fraction = Fraction(1, 20)
-    """The probability, over calibration sets, of breaking the promise; for "pac"."""
+    """For "pac", the probability over calibration sets of breaking the promise."""
     binary: bool = True
     """Whether the loss of every unit is 0 or 1."""
 
     def __post_init__(self) -> None:
         GUARANTEES.find(self.guarantee)
-        if not 0 < self.delta < 1:
-            raise ParameterError(
-                f"delta is the probability that the promise is broken: it must lie between 0 and 1, not "
-                f"{float(self.delta):g}. Give {argument('delta', '0.05')}, for example."
-            )
+        check_delta(self.delta)
 
     def budget(self, units: int) -> Fraction:
-        """Return the loss budget for `units` examples or clusters; below 0, nothing can be promised."""
+        """Return the budget for `units` examples or clusters; below 0, nothing can be promised."""
         return GUARANTEES[self.guarantee].budget(units, Fraction(units), self)
 
     @property
     def needed(self) -> int:
-        """The smallest number of examples or clusters that can keep the bound."""
+        """The smallest number of examples or clusters with which anything can be promised."""
         high = 1
         while self.budget(high) < 0 and high < _MOST:
             high *= 2
-        low = high // 2  # not enough, unless it is 0
+        low = high // 2  # too few, or 0
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self.budget(middle) < 0 else (low, middle)
         return high
 
 
-def _binomial(n: int, alpha: Fraction, delta: Fraction) -> int:
-    """Return the largest number of errors among n that is less likely than δ if errors were more likely than α."""
+def _most_errors(n: int, alpha: Fraction, delta: Fraction) -> int:
+    """Return the largest k for which at most k errors among n have probability δ or less; -1 if none has.
+
+    Each of the n is an error with probability α.
+    """
     low, high = -1, n
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if _is_unlikely(n, middle, alpha, delta) else (low, middle)
+        unlikely = _are_unlikely(np.array([n]), np.array([middle]), alpha, delta)[0]
+        low, high = (middle, high) if unlikely else (low, middle)
     return low
 
 
-def _is_unlikely(n: int, count: int, alpha: Fraction, delta: Fraction) -> bool:
-    """Return whether at most `count` errors among n are no more likely than δ."""
-    return bool(_are_unlikely(np.array([n]), np.array([count]), alpha, delta)[0])
-
-
 def _are_unlikely(n: Indices, count: Indices, alpha: Fraction, delta: Fraction) -> NDArray[np.bool_]:
-    """Return the same for each of several numbers."""
+    """Return whether at most `count` errors among n have probability δ or less, for each pair of numbers."""
     from scipy import special  # takes a while, and few need it
 
     few = np.flatnonzero(count < n)
@@ -280,34 +269,34 @@ def _are_unlikely(n: Indices, count: Indices, alpha: Fraction, delta: Fraction) 
     probability[few] = special.betainc(n[few] - count[few], count[few] + 1, float(1 - alpha))
     unlikely = np.asarray(probability < float(delta))
     for i in np.flatnonzero(np.isclose(probability, float(delta), rtol=1e-9, atol=0)):
-        unlikely[i] = n[i] <= _EXACT and _binomial_exactly(int(n[i]), int(count[i]), alpha) <= delta
+        unlikely[i] = n[i] <= _EXACT and _exact_tail(int(n[i]), int(count[i]), alpha) <= delta
     return unlikely
 
 
-def _binomial_exactly(n: int, count: int, alpha: Fraction) -> Fraction:
-    """Return the probability of at most `count` errors."""
+def _exact_tail(n: int, count: int, alpha: Fraction) -> Fraction:
+    """Return the probability of at most `count` errors among n."""
     right, whole = alpha.denominator - alpha.numerator, alpha.denominator
     ways = sum(math.comb(n, k) * alpha.numerator**k * right ** (n - k) for k in range(count + 1))
     return Fraction(ways, whole**n)
 
 
-def _bounded(n: int, exact_alpha: Fraction, exact_delta: Fraction) -> float:
-    """Return the largest sum of n losses between 0 and 1 that is less likely than δ if their mean were above α.
+def _largest_sum(n: int, exact_alpha: Fraction, exact_delta: Fraction) -> float:
+    """Return the largest s for which n losses with a mean above α add up to at most s with probability δ or less.
 
-    The probability of a sum s or less is at most ``exp(-n KL(s/n, α))`` (Hoeffding) and at most e times that of
-    ``ceil(s)`` errors or fewer in the binomial case (Bentkus).
+    The losses are between 0 and 1. This probability is at most ``exp(-n KL(s/n, α))`` (Hoeffding) and at most e
+    times the binomial probability of ``ceil(s)`` errors or fewer (Bentkus).
     """
     alpha, least = float(exact_alpha), -math.log(exact_delta) / n
-    bentkus = _binomial(n, exact_alpha, exact_delta / Fraction(math.e))
-    if -math.log1p(-alpha) < least:  # even without any loss
+    bentkus = _most_errors(n, exact_alpha, exact_delta / Fraction(math.e))
+    if -math.log1p(-alpha) < least:  # too few, even without any loss
         return float(bentkus)
-    low, high = 0.0, alpha  # the divergence decreases in between
+    low, high = 0.0, alpha  # the divergence falls from one to the other
     while low < (middle := (low + high) / 2) < high:
         low, high = (middle, high) if _divergence(middle, alpha) >= least else (low, middle)
     return max(n * low * (1 - 1e-12), float(bentkus))  # slightly less, because the divergence is rounded
 
 
 def _divergence(mean: float, alpha: float) -> float:
-    """Return the Kullback-Leibler divergence of two coins."""
+    """Return the Kullback-Leibler divergence of two Bernoulli distributions."""
     first = mean * math.log(mean / alpha) if mean > 0 else 0.0
     return first + (1 - mean) * (math.log1p(-mean) - math.log1p(-alpha)) if mean < 1 else first

@@ -1,8 +1,7 @@
 """Merging groups and clades that are too small for a promise of their own.
 
-Merged groups have one threshold, which is calibrated on the examples of all of them and answers new examples of
-all of them: exactly the kind of examples that it was calibrated on. Which groups are merged depends on their sizes
-alone, never on labels.
+Merged groups share a threshold and a promise, calibrated on the examples of all of them. Which groups are merged
+depends on their sizes alone, never on labels.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Merged = tuple[str, ...]
 
 
 def merged_groups(sizes: Mapping[str, float], needed: float) -> list[Merged]:
-    """Merge the groups that are too small, and then the next smallest ones until they suffice.
+    """Merge the groups that are too small, adding the next smallest ones until their sizes reach `needed`.
 
     >>> merged_groups({"a": 50, "b": 3, "c": 4, "d": 21}, needed=20)
     [('b', 'c', 'd'), ('a',)]
@@ -36,10 +35,10 @@ def merged_groups(sizes: Mapping[str, float], needed: float) -> list[Merged]:
 
 
 def merged_clades(hierarchy: Hierarchy, sizes: Mapping[str, float], needed: float) -> list[Merged]:
-    """Merge the clades that are too small with others below the same parent, or else further up.
+    """Merge each clade that is too small with others near it in the tree.
 
-    At each node, the small ones below it are merged. If that is not enough, the smallest of the others below the
-    node is added; if there is none, they wait for the next node above.
+    At each node, from the leaves up, the small clades below it are merged. If they are still too small together,
+    the smallest of the other clades below the node is added; if there is none, they wait for the parent.
 
     >>> import hedgerow as hr
     >>> h = hr.Hierarchy.from_paths(["a/x", "a/y", "b/z", "b/w"])
@@ -56,7 +55,7 @@ def merged_clades(hierarchy: Hierarchy, sizes: Mapping[str, float], needed: floa
     nodes = np.zeros(len(hierarchy), dtype=bool)
     for node in named:
         nodes[hierarchy.lineage(node)] = True
-    for node in np.flatnonzero(nodes)[::-1].tolist():  # children come after their parents
+    for node in np.flatnonzero(nodes)[::-1].tolist():  # descendants first
         small, large = waiting.pop(node, []), ready.pop(node, [])
         small += [named[node]] if node in named else []
         if small and size(small) < needed and large:

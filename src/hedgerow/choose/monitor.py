@@ -1,11 +1,11 @@
-"""Is the promise of a point still kept? A test that may be looked at as often as one likes.
+"""Monitors: tests of whether the promise of a point is still kept, which may be looked at at any time.
 
-With labels, each example (event, or whole cluster) is a bet that its loss is above what the promise allows.
-Without labels, each is a bet that the model is no longer as sure of its answers as it was of the calibration
-examples: a conformal test martingale. False alarms occur in at most a share δ of all streams, for each of the two.
+With labels, each example (or event, or whole cluster) is a bet that the mean loss is above what the promise
+allows. Without labels, each is a bet that the model is no longer as sure of its answers as it was in calibration:
+a conformal test martingale. For each of the two, the probability that it ever gives a false alarm is at most δ.
 
-A conformal promise is an average over calibration sets: about half of all points exceed it a little with nothing
-changed. What is tested is therefore a larger loss, which only a share δ/2 of all calibration sets exceeds.
+A conformal promise is an average over calibration sets: even if nothing has changed, about half of all points
+exceed it a little. So a larger loss is tested, which only a share δ/2 of all calibration sets exceeds.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, final
 import msgspec
 import numpy as np
 
-from hedgerow.choose.evidence import Evidence, as_number, mean_bets, rank_bets
+from hedgerow.choose.evidence import Evidence, capped_exp, mean_bets, p_value_bets
 from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.point import OperatingPoint, point_of
-from hedgerow.choose.tips import BINS, bins_of, mean_of_each, ranks_of
+from hedgerow.choose.tips import BINS, bins_of, cluster_means, p_values
 from hedgerow.choose.watched import TIP, Watched
 from hedgerow.choose.written import exactly
 from hedgerow.errors import FileError, ParameterError, ScoreError, counted, some
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _FORMAT = "hedgerow monitor"
 _VERSION = 2
-_SHOWN = 50  # points of the path that are kept of each update
+_SHOWN = 50  # points of the path kept from each update
 _ID_BYTES = 8
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 
@@ -51,35 +51,35 @@ _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 @final
 @dataclass(frozen=True)
 class Test:
-    """One promise that is tested, or the distribution of what the model says."""
+    """The test of one promise, or of a shift in how sure the model is."""
 
-    __test__: ClassVar[bool] = False  # it is none of pytest's
+    __test__: ClassVar[bool] = False  # not a test of pytest
 
     name: str
     """The group, clade or rank of the promise; "" for all examples."""
     level: Annotated[float, msgspec.Meta(ge=0, le=1)]
-    """The mean loss that is tested; 0 for the distribution."""
+    """The mean loss that is tested; 0 for a shift."""
     price: float = 1.0
-    """How many times 1/δ it takes for an alarm, as there are several tests."""
+    """An alarm takes this many times 1/δ, because several tests share δ."""
     units: _Count = 0
-    """How many examples, events or clusters were counted."""
+    """The number of examples, events or clusters counted."""
     loss: float = 0.0
     """The sum of their losses."""
     wealth: Evidence = field(default_factory=Evidence)
-    """What bets have won."""
+    """The wealth won by betting."""
     path: tuple[tuple[_Count, float], ...] = ()
-    """The evidence after some numbers of bets."""
+    """Some numbers of bets, and the evidence after them."""
 
     @property
     def evidence(self) -> float:
         """The strength of the evidence: an alarm at 1/δ, and about 1 or less if nothing has changed."""
-        return as_number(self.wealth.best) / self.price
+        return capped_exp(self.wealth.best) / self.price
 
     def after(self, log_factors: Floats, units: int, loss: float) -> Test:
         """Return the test after more bets."""
         wealth, path = self.wealth.after(log_factors)
         shown = np.unique(np.linspace(0, len(path) - 1, min(_SHOWN, len(path))).astype(int)).tolist()
-        more = [(self.wealth.count + i + 1, as_number(path[i]) / self.price) for i in shown]
+        more = [(self.wealth.count + i + 1, capped_exp(path[i]) / self.price) for i in shown]
         return replace(
             self, units=self.units + units, loss=self.loss + loss, wealth=wealth, path=(*self.path, *more)
         )
@@ -87,51 +87,53 @@ class Test:
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Tested:
+class _TestedPromise:
     """A promise of a point that can be broken."""
 
     name: str
-    """A group, clade or rank; "" for all examples."""
+    """The first of its groups or clades, or a rank; "" for all examples."""
     promise: Promise
     members: frozenset[str] | None = None
     """The groups or clades that share the promise."""
 
     @staticmethod
-    def of(point: OperatingPoint) -> list[_Tested]:
-        """Return the promises of a point, but those that are kept by always answering the root."""
+    def of(point: OperatingPoint) -> list[_TestedPromise]:
+        """Return the promises of a point, except those that it keeps by always answering the root."""
         if not GUARANTEES[point.request.guarantee].promises:
             return []
         promises = point.request.promises(point.hierarchy)
         if point.by == "rank":
-            return [_Tested(each.name, each) for each in promises if point.thresholds[each.rank] < math.inf]
+            return [_TestedPromise(each.name, each) for each in promises if point.thresholds[each.rank] < math.inf]
         if point.by == "all":
-            return [_Tested("", promises[0])]
+            return [_TestedPromise("", promises[0])]
         merged_with = {name: names for names in point.merged for name in names}
         answered = [name for name, tau in point.thresholds.items() if tau < math.inf or not point.root_is_safe]
         groups = dict.fromkeys(merged_with.get(name, (name,)) for name in answered)
-        return [_Tested(names[0], promises[0], frozenset(names)) for names in groups]
+        return [_TestedPromise(names[0], promises[0], frozenset(names)) for names in groups]
 
     def level(self, point: OperatingPoint, delta: float) -> float:
-        """Return the mean loss to test so that false alarms occur in at most a share δ of all streams."""
+        """Return the mean loss to test, for a false alarm with a probability of at most `delta`."""
         largest = point.request.largest_cluster
         bound = self.promise.bound(point.clusters is None or largest == 1, exactly(delta))
         units, examples = point.calibrated_on[self.name]
         mass = Fraction(units) if largest is None else Fraction(examples, largest)
-        return GUARANTEES[bound.guarantee].tested(units, mass, bound)
+        return GUARANTEES[bound.guarantee].tested_loss(units, mass, bound)
 
     def outcome(self, point: OperatingPoint, watched: Watched, labels: Indices) -> Outcome:
-        """Return how answers with labels turned out."""
+        """Return the losses of answers with labels."""
         if self.members is None:
             return self.promise.outcome(labels, watched.answers)
         if watched.names is None:
-            raise ParameterError(f"The point has a promise for each {point.by}: give that of each example.")
+            raise ParameterError(
+                f"The point has a promise for each {point.by}: give the {point.by} of each example."
+            )
         rows = np.flatnonzero([name in self.members for name in watched.names.tolist()])
         outcome = self.promise.outcome(labels[rows], watched.answers[rows])
         return outcome._replace(rows=rows[outcome.rows])
 
 
 class _MonitorFile(msgspec.Struct, forbid_unknown_fields=True):
-    """A monitor as it is saved."""
+    """The form of a monitor in a file."""
 
     format: str
     schema: int
@@ -154,11 +156,11 @@ class Monitor:
     Parameters
     ----------
     point
-        The point.
+        The point to watch.
     delta
-        The probability of a false alarm, however long one looks: with labels, and without them.
+        The probability of a false alarm, however long one looks; for labels, and for the test without them.
     seed
-        Of the random numbers that break ties without labels.
+        The seed of the random numbers that break ties in the test without labels.
 
     Examples
     --------
@@ -183,7 +185,7 @@ class Monitor:
         self.point = point
         self.delta = float(delta)
         self.seed = int(seed)
-        self._tested = _Tested.of(point)
+        self._tested = _TestedPromise.of(point)
         share, price = len(self._tested), GUARANTEES[point.request.guarantee].alarm_price
         self.promise = tuple(
             Test(each.name, each.level(point, self.delta / share), share * price) for each in self._tested
@@ -194,11 +196,11 @@ class Monitor:
         self._counts = np.array(point.tip_counts or (0,) * BINS, dtype=np.int64)
         self._labelled = self._seen = np.zeros(0, dtype=np.uint64)
 
-    # What was found ------------------------------------------------------------------------------------------
+    # Results -------------------------------------------------------------------------------------------------
 
     @property
     def alarm(self) -> bool:
-        """Whether the promise is broken, or the model's likelihoods are no longer those of the calibration."""
+        """Whether the promise is broken, or the model is no longer as sure as in calibration."""
         return self.evidence >= 1 / self.delta
 
     @property
@@ -207,7 +209,7 @@ class Monitor:
         return max(test.evidence for test in (*self.promise, self.shift))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was found, ready for JSON."""
+        """Return the results, ready for JSON."""
 
         def found(test: Test) -> dict[str, Any]:
             alarm = test.evidence >= 1 / self.delta
@@ -237,24 +239,24 @@ class Monitor:
         clusters: ArrayLike | None = None,
         weights: ArrayLike | None = None,
     ) -> None:
-        """Count new examples: with labels for the promise, without labels for a shift of what the model says.
+        """Count new examples: with labels to test the promise, without labels to test for a shift.
 
         Parameters
         ----------
         q
             [examples, nodes] Their likelihoods, as for `OperatingPoint.predict`.
         labels
-            Their labels: names or node indices. They should be those of a random sample of all new examples.
+            Their labels: names or node indices. The labelled examples should be a random sample of all new ones.
         ids
             Their ids. An id that was counted before is refused.
         groups, clusters, weights
-            What the point depends on. A cluster must be given whole.
+            Those of the examples, where the point depends on them. A cluster must be given whole.
         """
         watched = Watched.of(self.point, q, ids, groups=groups, clusters=clusters, weights=weights)
         self.watch(watched, None if labels is None else self.point.hierarchy.nodes(labels))
 
     def watch(self, watched: Watched, labels: Indices | None = None) -> None:
-        """Count answers; either everything is counted, or nothing."""
+        """Count answers, either all of them or, on an error, none."""
         if not len(watched):
             raise ScoreError("There are no examples to count.")
         if (watched.clusters is None) != (self.point.clusters is None):
@@ -269,10 +271,10 @@ class Monitor:
 
     def _watch_promise(self, watched: Watched, labels: Indices) -> None:
         if not GUARANTEES[self.point.request.guarantee].promises:
-            raise ParameterError("An empirical point promises nothing, so there is nothing to test with labels.")
+            raise ParameterError("An empirical point promises nothing, so labels cannot test it.")
         if labels.shape != (len(watched),):
-            raise ScoreError(f"One label per answer is needed: {len(watched):,}; got shape {labels.shape}.")
-        digests = self._new(" with a label", self._labelled, watched)
+            raise ScoreError(f"labels needs one entry per answer, {len(watched):,}; got shape {labels.shape}.")
+        digests = self._with_new(" with a label", self._labelled, watched)
         tests = []
         for test, tested in zip(self.promise, self._tested, strict=True):
             outcome = tested.outcome(self.point, watched, labels)
@@ -284,47 +286,49 @@ class Monitor:
     def _bets(
         self, test: Test, outcome: Outcome, clusters: NDArray[np.object_] | None
     ) -> tuple[Floats, float, int]:
-        """Return what is bet on, from -α to 1 - α; the sum of the losses; and the number of units."""
-        _, loss, counts = outcome
+        """Return the values to bet on, from -α to 1 - α, the sum of losses, and the number of units."""
+        _, loss, covered = outcome
         if clusters is None:
-            return loss[counts] - test.level, float(loss[counts].sum()), int(counts.sum())
+            return loss[covered] - test.level, float(loss[covered].sum()), int(covered.sum())
         names, member = numbered(clusters)
         units = Clusters.of(member, len(member), self.point.request.largest_cluster)
         if units.largest is not None and units.size.max(initial=0) > units.largest:
             row = int(np.argmax(units.size))
             raise ParameterError(
-                f"The cluster {names[member[row]]!r} has {units.size[row]:,} examples, more than "
+                f"The cluster {names[member[row]]!r} has {units.size[row]:,} examples, more than the declared "
                 f"{units.largest:,}."
             )
-        value = np.where(counts, loss - test.level, 0.0) / units.divisor
-        total = float(np.sum(np.where(counts, loss, 0.0) / units.size))
+        value = np.where(covered, loss - test.level, 0.0) / units.divisor
+        total = float(np.sum(np.where(covered, loss, 0.0) / units.size))
         return np.bincount(member, value, minlength=units.number).astype(np.float64), total, units.number
 
     def _watch_shift(self, watched: Watched) -> None:
         if not self.point.tip_counts:
             raise ParameterError(
-                "The point does not know how sure the model was of the calibration examples, or is for other "
-                "data than these: give labels."
+                "The point does not say how sure the model was in calibration, or is for data that differ from "
+                "these: give labels."
             )
         if watched.tips is None:
             raise ScoreError(
-                f"Without labels, the likelihood of the most likely tip of each example is needed, a column "
-                f"{TIP!r}: hedgerow predict --point writes it."
+                f"Without labels, a monitor needs the column {TIP!r}, which hedgerow predict --point writes: give "
+                f"it, or labels."
             )
         if (bad := ~((watched.tips >= 0) & (watched.tips <= 1))).any():
-            raise ScoreError(f"A likelihood lies between 0 and 1, not at {watched.tips[int(np.argmax(bad))]:g}.")
-        digests = self._new("", self._seen, watched)
-        tips = mean_of_each(watched.tips, watched.clusters)
+            raise ScoreError(
+                f"A likelihood must lie between 0 and 1, not at {watched.tips[int(np.argmax(bad))]:g}."
+            )
+        digests = self._with_new("", self._seen, watched)
+        tips = cluster_means(watched.tips, watched.clusters)
         bins = bins_of(tips)
         generator = np.random.PCG64(self.seed).advance(self.shift.wealth.count)
         random = np.random.Generator(generator).random(len(tips))
-        ranks = ranks_of(bins, self._counts, random)
-        self.shift = self.shift.after(rank_bets(ranks), len(tips), 0.0)
+        bets = p_value_bets(p_values(bins, self._counts, random))
+        self.shift = self.shift.after(bets, len(tips), 0.0)
         self._counts = self._counts + np.bincount(bins, minlength=BINS)
         self._seen = digests
 
-    def _new(self, what: str, before: NDArray[np.uint64], watched: Watched) -> NDArray[np.uint64]:
-        """Return the digests of all ids that were counted; refuse one that was counted before."""
+    def _with_new(self, how: str, before: NDArray[np.uint64], watched: Watched) -> NDArray[np.uint64]:
+        """Add the digests of new ids, or clusters, to those counted before; refuse repeated ones."""
         if watched.clusters is not None:
             kind, names = "cluster", numbered(watched.clusters)[0].tolist()
         elif watched.ids is not None:
@@ -338,7 +342,7 @@ class Monitor:
         if again or known:
             listed, why = (known, "counted before") if known else (again, "given twice")
             raise ScoreError(
-                f"{counted(len(listed), f'{kind} was', f'{kind}s were')} {why}{what}: {some(listed)}. Every "
+                f"{counted(len(listed), f'{kind} was', f'{kind}s were')} {why}{how}: {some(listed)}. Every "
                 f"example counts once: leave them out. Nothing was counted."
             )
         return np.union1d(before, distinct)
@@ -364,7 +368,7 @@ class Monitor:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Monitor:
         """Read a monitor written by `save`."""
-        again = "Start anew with another file."
+        again = "Start again with a new file."
         text = read_text(path)
         with reading(path, "a monitor", again):
             content = msgspec.json.decode(text)
@@ -376,7 +380,7 @@ class Monitor:
         monitor = Monitor(point_of(file.point, str(path)), file.delta, file.seed)
         with reading(path, "a monitor", again):
             tests = [*zip(monitor.promise, file.promise, strict=True), (monitor.shift, file.shift)]
-            bettors = [*(mean_bets(np.zeros(1), each.level) for each in file.promise), rank_bets(np.zeros(1))]
+            bettors = [*(mean_bets(np.zeros(1), each.level) for each in file.promise), p_value_bets(np.zeros(1))]
             for (asked, found), bets in zip(tests, bettors, strict=True):
                 same = (asked.name, asked.level, asked.price) == (found.name, found.level, found.price)
                 wealth = found.wealth
@@ -398,17 +402,15 @@ class Monitor:
 
     @staticmethod
     def at(path: str | os.PathLike[str] | None, point: OperatingPoint, delta: float | None = None) -> Monitor:
-        """Return the monitor of a point that is saved at a path, or a new one."""
+        """Return the monitor of a point from a file, or a new one if there is no file."""
         if path is None or not Path(path).exists():
             return Monitor(point) if delta is None else Monitor(point, delta)
         monitor = Monitor.load(path)
         if monitor.point != point:
-            raise ParameterError(
-                f"{path} is the state of a monitor of another point. Give each point its own file."
-            )
+            raise ParameterError(f"{path} is the state of a monitor of another point. Use one file per point.")
         if delta not in (None, monitor.delta):
             raise ParameterError(
-                f"{path} is for delta {monitor.delta:g}, not {delta:g}: leave it out, or start anew."
+                f"{path} is for delta {monitor.delta:g}, not {delta:g}: leave out delta, or use a new file."
             )
         return monitor
 

@@ -1,10 +1,10 @@
 """Answers with a threshold for each rank: "family at 99 %, species at 90 %".
 
-A node may be the answer only if it and all nodes above it that have a threshold exceed it. An answer that reaches
-a rank and is wrong there has a node of that rank with a likelihood above the threshold of the rank, and this node
-is neither above nor below the label. So with r = the largest likelihood of such a node, ``r <= τ`` rules it out.
-That holds for any choice among such nodes. Ranks without a threshold would let unlikely nodes through, so the
-answer is always on the path to the most likely tip: the most likely of the nodes with nothing likely below them.
+A node may be the answer only if it and all nodes above it exceed the thresholds of their ranks. An answer that is
+wrong at a rank lies at or below a node of that rank that exceeds the threshold and is neither above nor below the
+label. With r = the largest likelihood of such a node, ``r <= τ`` rules that out, however the answer is chosen
+among the nodes that may be. Ranks without a threshold would let unlikely nodes through, so the answer is always on
+the path to the most likely tip: see `hedgerow.choose.tips`.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ RANKS = "ranks"
 @final
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """The nodes from the root to the most likely tip of each example, and how likely they are."""
+    """The nodes from the root to the most likely tip of each example, with their likelihoods."""
 
     node: Indices
-    """[examples, depths] The root first; the tip is repeated at the end."""
+    """[examples, depths] The root first; shorter paths repeat the tip."""
     score: NDArray[np.float64]
-    """[examples, depths] The likelihood of each; of one that is no candidate, that of the node it stands for."""
+    """[examples, depths] The likelihood of each node; for a trivial one, of the node that it stands for."""
 
     @classmethod
     def of(cls, q: AnyLikelihoods, candidates: Candidates) -> Paths:
@@ -54,7 +54,7 @@ class Paths:
 
     @classmethod
     def join(cls, parts: Sequence[Paths]) -> Paths:
-        """Concatenate the examples of several batches."""
+        """Concatenate the paths of several batches."""
         longest = max(part.node.shape[1] for part in parts)
         more = [((0, 0), (0, longest - part.node.shape[1])) for part in parts]
         return cls(
@@ -62,19 +62,19 @@ class Paths:
             np.concatenate([np.pad(part.score, by, "edge") for part, by in zip(parts, more, strict=True)]),
         )
 
-    def answers(self, lowest: NDArray[np.float64], candidates: Candidates, scale: Scale) -> Indices:
-        """Return the most specific node of each path that exceeds its threshold, as do all nodes above it.
+    def answers(self, thresholds: NDArray[np.float64], candidates: Candidates, scale: Scale) -> Indices:
+        """Return the most specific node of each path that, with all nodes above it, exceeds its threshold.
 
         Parameters
         ----------
-        lowest
-            The threshold of each node of the tree, on the scale of the likelihoods.
+        thresholds
+            [nodes] The threshold of each node, on the scale of the likelihoods.
         candidates
             The nodes that can be answers.
         scale
             The scale of the likelihoods.
         """
-        passes = self.score > lowest[self.node]
+        passes = self.score > thresholds[self.node]
         passes[:, 0] = True
         is_open = np.logical_and.accumulate(passes, axis=1) & (self.score > BOTTOM[scale])
         tier = np.where(is_open, candidates.tier[self.node], -1)
@@ -84,7 +84,7 @@ class Paths:
 
 
 def _scores_at(q: AnyLikelihoods, nodes: Indices) -> NDArray[np.float64]:
-    """Return the likelihoods of several nodes for each example: [examples, depths] -> same."""
+    """Return the likelihood of each of several nodes of each example: [examples, depths], as the nodes."""
     if isinstance(q, Likelihoods):
         return np.take_along_axis(as_numpy(q.values), nodes, axis=1).astype(np.float64)
     return np.stack([q.at(column) for column in nodes.T], axis=1)

@@ -1,4 +1,4 @@
-"""Operating points: a rule, its thresholds, and what they promise, as an object and as a small file."""
+"""Operating points: rules with thresholds, and what they promise, as objects and as files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class OperatingPoint:
-    """How to answer, and what that promises; made by `select`, stored as JSON.
+    """How to answer, and what that promises; chosen by `select`, stored as JSON.
 
     Examples
     --------
@@ -63,60 +63,61 @@ class OperatingPoint:
     hierarchy: Hierarchy
     """The tree that the point is for."""
     request: Request
-    """What it was asked for."""
+    """What it was asked for: the keywords of `select`."""
     thresholds: Mapping[str, float]
-    """On the scale of the likelihoods, or λ; by group, clade or rank, or "" for all; infinite: always the root."""
+    """By group, clade or rank, or "" for all: on the scale of the likelihoods, or λ; infinite: always the root."""
     scale: Scale
     """The scale of the likelihoods."""
     at_most: bool = False
-    """Whether the target must not be exceeded, because lower values of the metric are better."""
+    """Whether the target is an upper limit, because lower values of the metric are better."""
     root_is_safe: bool = True
-    """Whether the root always keeps the promise; otherwise the most specific answers keep it best."""
+    """Whether the root always keeps the promise; otherwise, the most specific answers keep it best."""
     weight_steps: tuple[tuple[float, float], ...] = ()
     """With weights: pairs of a largest weight and a threshold, from cautious to bold.
 
-    An example of weight w gets the last threshold whose largest weight is at least w, and the root if there is
+    An example of weight w gets the last threshold whose largest weight is at least w, or the root if there is
     none. `thresholds` holds that of the mean weight.
     """
     merged: tuple[tuple[str, ...], ...] = ()
-    """The groups or clades that share a threshold, and a promise, because some of them had few examples."""
+    """The groups or clades that share a threshold and a promise, because some of them had too few examples."""
     temperature: Annotated[float, msgspec.Meta(gt=0)] = 1.0
     """The number that the scores were divided by."""
     prior: str | None = None
-    """The digest of the prior that the likelihoods got; None without one."""
+    """The digest of the prior of the likelihoods; None without one."""
     pool: Pooling | None = None
-    """How the examples of an event were pooled; None if each example is on its own."""
+    """How the examples of each event were pooled; None without events."""
     examples: Count = 0
     """The number of examples that the point was chosen with."""
     clusters: Count | None = None
-    """The number of their clusters, if they had any."""
+    """The number of their clusters; None without clusters."""
     calibrated_on: Mapping[str, tuple[Count, Count]] = field(default_factory=dict)
-    """How many units (examples, or clusters) and examples each promise was made with.
+    """The number of units (examples or clusters) and of examples that each promise was calibrated on.
 
-    By group, clade or rank, "unknown RANK", or "" for all; for other data than these, an effective number.
+    By group, clade or rank, "unknown RANK", or "" for all. With weights or expected shares, the number of units is
+    the effective one.
     """
     tip_counts: tuple[Count, ...] = ()
-    """How many units have a likelihood of the most likely tip in each bin: see `hedgerow.choose.tips`."""
+    """How many units have the likelihood of their most likely tip in each bin: see `hedgerow.choose.tips`."""
     notes: tuple[str, ...] = ()
     """Warnings about this point, as sentences."""
     created: str = ""
-    """When it was chosen, in UTC."""
+    """When it was chosen (UTC)."""
     version: str = ""
     """The version of hedgerow that chose it."""
 
     @property
     def rule(self) -> str:
-        """The name of a family of rules, or "ranks"."""
+        """The family of rules, or "ranks"."""
         return RANKS if self.by == "rank" else self.request.rule
 
     @property
     def by(self) -> By:
-        """What the thresholds are for: "all" examples, or each "group", "clade" or "rank"."""
+        """What has a threshold of its own: "all" examples together, or each "group", "clade" or "rank"."""
         return self.request.by
 
     @property
     def clade_depth(self) -> int | None:
-        """The depth of the clades, if there is a threshold for each."""
+        """The depth of the clades; None without thresholds by clade."""
         return self.request.clade_depth(self.hierarchy)
 
     @property
@@ -133,7 +134,7 @@ class OperatingPoint:
 
     @property
     def promise(self) -> str:
-        """What is promised, in a few words: "correct >= 0.95"."""
+        """What is promised, in short: "correct >= 0.95"."""
         asked, among = self.request, ""
         targets = asked.per_rank or {}
         if asked.target is not None:
@@ -158,29 +159,29 @@ class OperatingPoint:
         Parameters
         ----------
         q
-            [B, nodes] likelihoods: `Likelihoods`, or an array or a table on the scale of the point, in the node
-            order of its tree; or a score file from `hedgerow.open_scores`.
+            [B, nodes] `Likelihoods`; or an array or table on the scale of the point, in the node order of its
+            tree; or a score file from `hedgerow.open_scores`.
         groups
             The group of each example, if the point has thresholds by group.
         weights
-            The weight of each example, if the point was chosen with weights: how likely it is among new data,
-            relative to the calibration data.
+            The weight of each example, if the point was chosen with weights: how much more likely it is among
+            new data than among the calibration data.
         """
         if isinstance(q, Scores):
             return np.concatenate([self.answer(block) for block in self.prepared(q)])
-        likelihoods = self._fitting(q)
+        likelihoods = self._checked_likelihoods(q)
         if self.by == "rank":
-            candidates, lowest = self._candidates(likelihoods), self.lowest_by_node(likelihoods.hierarchy)
-            return Paths.of(likelihoods, candidates).answers(lowest, candidates, likelihoods.scale)
+            candidates, thresholds = self._candidates(likelihoods), self.thresholds_by_node(likelihoods.hierarchy)
+            return Paths.of(likelihoods, candidates).answers(thresholds, candidates, likelihoods.scale)
         tau, candidates = self._threshold_of_each(likelihoods, groups, weights), self._candidates(likelihoods)
-        if self.rule == "threshold":  # without the events, which take longer
+        if self.rule == "threshold":  # faster than with events
             return as_numpy(most_specific_above(likelihoods, candidates, tau)).astype(np.int64)
         no_labels = np.zeros(len(likelihoods), dtype=np.int64)  # answers do not depend on them
         events = FAMILIES[self.rule].events(likelihoods, no_labels, candidates)
         return events.answers_above(tau).astype(np.int64)
 
     def prepared(self, scores: Scores) -> Scores:
-        """Return scores as the point needs them: of its tree, its temperature, its prior and its events."""
+        """Return scores with the temperature of the point; refuse another tree, prior or pooling."""
         self.check_tree(scores.hierarchy)
         tempered = scores if self.temperature == 1 else scores.tempered(self.temperature)
         self.check_treatment(tempered.treatment)
@@ -193,7 +194,7 @@ class OperatingPoint:
 
     @property
     def columns(self) -> dict[str, Callable[[Block], NDArray[Any]]]:
-        """What a monitor needs to know of each example beside its answer: columns of a table of answers."""
+        """The columns that a monitor needs beside the answers, by name."""
         found: dict[str, Callable[[Block], Any]] = {
             "tip_likelihood": lambda block: tip_likelihoods(block.likelihoods, self._candidates(block.likelihoods))
         }
@@ -206,11 +207,11 @@ class OperatingPoint:
         return found
 
     def clades_of(self, q: AnyLikelihoods) -> NDArray[np.object_]:
-        """Return the name of the clade of each example, if the point has thresholds by clade."""
+        """Return the name of the clade of each example, for a point with thresholds by clade."""
         return clades_of(q, self.clade_depth or 1, self._candidates(q))
 
-    def _fitting(self, q: Any) -> AnyLikelihoods:
-        """Return likelihoods, checked to be those that this point is for."""
+    def _checked_likelihoods(self, q: Any) -> AnyLikelihoods:
+        """Return likelihoods; raise an error if they are not of the kind that the point was chosen with."""
         likelihoods: AnyLikelihoods = q if hasattr(q, "scale") else Likelihoods.of(self.hierarchy, q, self.scale)
         self.check_tree(likelihoods.hierarchy)
         self.check_scale(likelihoods.scale)
@@ -218,11 +219,11 @@ class OperatingPoint:
             self.check_treatment(likelihoods.treatment)
         return likelihoods
 
-    def lowest_by_node(self, hierarchy: Hierarchy) -> NDArray[np.float64]:
-        """Return the threshold of each node of a tree, by its rank; -inf where there is none."""
+    def thresholds_by_node(self, hierarchy: Hierarchy) -> NDArray[np.float64]:
+        """Return the threshold of each node of a tree, that of its rank; -inf if it has none."""
         known = Ranks.of(self.hierarchy)
         rank = known.of_node
-        if hierarchy is not self.hierarchy:  # its nodes may be in another order, and without ranks
+        if hierarchy is not self.hierarchy:  # the nodes may be in another order and lack ranks
             rank = rank[self.hierarchy.indices(hierarchy.names)]
         return np.array([self.thresholds.get(name, -np.inf) for name in (*known.names, "")])[rank]
 
@@ -240,8 +241,8 @@ class OperatingPoint:
             return self.thresholds_of(self.clades_of(q), len(q))
         if self.by == "group" and groups is None:
             raise ParameterError(
-                f"This point has a threshold for each group ({some(self.thresholds)}), so it needs to know the "
-                f"group of each example: give {argument('groups', 'COLUMN', python='point.predict(q, groups)')}."
+                f"This point has a threshold for each group ({some(self.thresholds)}), so it needs the group of "
+                f"each example: give {argument('groups', 'COLUMN', python='point.predict(q, groups)')}."
             )
         return self.thresholds_of(groups, len(q))
 
@@ -260,7 +261,7 @@ class OperatingPoint:
         return np.where(place < 0, np.inf, tau[place])
 
     def thresholds_of(self, names: ArrayLike | None, examples: int) -> NDArray[np.float64]:
-        """Return the threshold of each example, by its group or clade; there may be one threshold for all."""
+        """Return the threshold of each example: that for all, or that of its group or clade."""
         if self.by == "all":
             return np.full(examples, self.thresholds[""])
         given = [str(name) for name in np.asarray(names).ravel().tolist()]
@@ -271,18 +272,18 @@ class OperatingPoint:
         if unknown and not self.root_is_safe:
             raise ParameterError(
                 f"Nothing is promised for the {self.by} {some(unknown)}, which had no examples when the point was "
-                f"chosen. Leave out these examples, or choose the point again with examples of them."
+                f"chosen. Leave it out, or choose the point again with examples of it."
             )
-        # Nothing is known about other groups; the root keeps the promise there too.
+        # Nothing is known about the unknown ones, but the root keeps the promise there too.
         return np.array([self.thresholds.get(name, np.inf) for name in distinct.tolist()])[place]
 
     @property
     def treatment(self) -> Treatment:
-        """What was done to the likelihoods that the point is for."""
+        """How the likelihoods that the point is for were treated."""
         return Treatment(self.temperature, self.prior, self.pool)
 
     def check_treatment(self, treatment: Treatment) -> None:
-        """Raise an error if likelihoods were treated otherwise than those of the point."""
+        """Raise an error if likelihoods were treated in another way than those of the point."""
         if differ := self.treatment.difference(treatment):
             raise ParameterError(
                 f"The point is for other likelihoods: {differ.what}. {differ.remedy}, or choose the point again."
@@ -292,24 +293,24 @@ class OperatingPoint:
         """Raise an error if likelihoods are not on the scale of the point."""
         if scale != self.scale:
             raise ParameterError(
-                f"This point is for likelihoods on the scale {self.scale!r}, and these are on the scale "
-                f"{scale!r}: they come from another kind of model or file. {AGAIN}"
+                f"The point is for likelihoods on the scale {self.scale!r}, but these are on the scale {scale!r}: "
+                f"they come from another kind of model or file. {AGAIN}"
             )
 
     def check_tree(self, hierarchy: Hierarchy) -> None:
-        """Raise an error that shows the difference if a tree is not the one that the point is for."""
+        """Raise an error that shows the differences if a tree is not that of the point."""
         if hierarchy is self.hierarchy or hierarchy.fingerprint == self.hierarchy.fingerprint:
             return
         ours, theirs = (_parents(tree) for tree in (self.hierarchy, hierarchy))
         missing = [name for name in ours if name not in theirs]
         extra = [name for name in theirs if name not in ours]
         moved = [name for name in ours if name in theirs and ours[name] != theirs[name]]
-        differ = [f"it does not have {some(missing)}"] * bool(missing)
-        differ += [f"it has {some(extra)} in addition"] * bool(extra)
+        differ = [f"it lacks {some(missing)}"] * bool(missing)
+        differ += [f"it also has {some(extra)}"] * bool(extra)
         if moved:
             name, more = moved[0], f" (and {len(moved) - 1:,} more differ)" if len(moved) > 1 else ""
             differ.append(f"{name!r} is below {theirs[name]!r}, not below {ours[name]!r}{more}")
-        raise ParameterError(f"The point is for another tree than this one: {'; '.join(differ)}. {AGAIN}")
+        raise ParameterError(f"The point is for another tree: {'; '.join(differ)}. {AGAIN}")
 
     # Files -------------------------------------------------------------------------------------------------
 
@@ -321,8 +322,8 @@ class OperatingPoint:
             "request": self.request.to_dict(),
             **{name: getattr(self, name) for name in _DECISION},
             **{name: msgspec.to_builtins(getattr(self, name)) for name in _FIELDS},
-            "thresholds": {name: _written(tau) for name, tau in self.thresholds.items()},
-            "weight_steps": [[most, _written(tau)] for most, tau in self.weight_steps],
+            "thresholds": {name: _json_number(tau) for name, tau in self.thresholds.items()},
+            "weight_steps": [[most, _json_number(tau)] for most, tau in self.weight_steps],
             "tree": self.hierarchy.to_dict(),
         }
         return content | {"digest": digest(content)}
@@ -373,16 +374,16 @@ class OperatingPoint:
 
 
 def _parents(hierarchy: Hierarchy) -> dict[str, str]:
-    """Return the name of the parent of each node but the root, by name; that of the root is empty."""
+    """Return the name of the parent of each node, by name; that of the root is ""."""
     above = ["", *hierarchy.names[hierarchy.parent[1:]].tolist()]
     return dict(zip(hierarchy.names.tolist(), above, strict=True))
 
 
-# Points as files: JSON with every field, the tree and a digest; all of it is checked before it is used ----------
+# Files: JSON with every field, the tree and a digest, all checked before use -------------------------------------
 
 
 _DECISION = {"rule": str, "by": By, "clade_depth": int | None}
-"""What programs that only answer need to know of the request."""
+"""What programs that only answer need of the request."""
 _FIELDS = [each.name for each in fields(OperatingPoint) if each.name not in ("hierarchy", "request")]
 _TYPES = get_type_hints(OperatingPoint, include_extras=True) | {
     "thresholds": dict[str, float | Literal["inf", "-inf"]],  # JSON has no infinity
@@ -403,19 +404,19 @@ PointFile: Any = msgspec.defstruct(
 )
 
 
-def _written(tau: float) -> float | str:
-    """Return a threshold as JSON has it, which has no infinity."""
+def _json_number(tau: float) -> float | str:
+    """Return a threshold for JSON, which has no infinity."""
     return tau if math.isfinite(tau) else str(tau)
 
 
 def digest(content: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of everything but the digest itself, in hexadecimal."""
+    """Return the SHA-256, in hexadecimal, of everything but the digest itself."""
     text = json.dumps({key: content[key] for key in content if key != "digest"}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def point_of(content: Any, shown: str) -> OperatingPoint:
-    """Return the point in a file, once everything in it has been checked."""
+    """Return the point in a file, with everything in it checked."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FileError(f"{shown} is not a point written by hedgerow select.")
     if content.get("schema") != VERSION:
@@ -423,7 +424,7 @@ def point_of(content: Any, shown: str) -> OperatingPoint:
     with reading(shown, "a point", AGAIN):
         file = msgspec.convert(content, PointFile, dec_hook=from_number)
         if file.digest != digest(content):
-            raise ValueError("it was changed after it was written, so it promises nothing")
+            raise ValueError("it was changed after it was written, so its promise is void")
         found = {name: getattr(file, name) for name in _FIELDS}
         found["thresholds"] = {name: float(tau) for name, tau in file.thresholds.items()}
         found["weight_steps"] = tuple((most, float(tau)) for most, tau in file.weight_steps)
@@ -436,14 +437,14 @@ def point_of(content: Any, shown: str) -> OperatingPoint:
         if any(getattr(point, name) != getattr(file, name) for name in _DECISION):
             raise ValueError("its rule is not that of its request")
         if len(file.tip_counts) not in (0, BINS):
-            raise ValueError("its counts are not those of the bins")
+            raise ValueError("it has another number of bins")
         if not _thresholds_fit(point, promised):
-            raise ValueError("its thresholds do not fit the rest of it")
+            raise ValueError("its thresholds do not match its groups, clades or ranks")
     return point
 
 
 def _thresholds_fit(point: OperatingPoint, promised: set[str]) -> bool:
-    """Return whether thresholds are named like the groups, clades or ranks that they are for."""
+    """Return whether the names of thresholds are those of the groups, clades or ranks of the point."""
     named, merged = set(point.thresholds), [name for names in point.merged for name in names]
     if not named or len(merged) > len(set(merged)) or not set(merged) <= named:
         return False

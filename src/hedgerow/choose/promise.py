@@ -1,8 +1,8 @@
-"""Promises: what is counted, how much of it may occur, and how surely.
+"""Promises: which mean loss is at most what, and how surely.
 
-What is counted is a *loss*, from 0 to 1: which answers cost how much, and which examples and answers it is about.
-A promise is that its mean is at most α, as surely as a guarantee says. A target is one promise about a metric;
-levels per rank are one promise for each rank.
+A *loss*, from 0 to 1, says how bad each answer is, and which examples and answers a promise covers. The promise is
+that the mean loss is at most α, as surely as a guarantee says. A target is one promise about a metric; levels per
+rank are one promise for each rank.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SIMPLE = 1 << 20  # the largest denominator of a simple fraction
 
 
 def among_nodes(hierarchy: Hierarchy, among: str | None) -> NDArray[np.bool_]:
-    """Return which answers a promise is about: all, those below the root, or those at a rank or depth or below."""
+    """Return which nodes a promise covers: all, those below the root, or those at a rank or depth or below it."""
     if among is None:
         return np.ones(len(hierarchy), dtype=bool)
     if among == ANSWERED:
@@ -45,15 +45,15 @@ def among_nodes(hierarchy: Hierarchy, among: str | None) -> NDArray[np.bool_]:
     if among.isdecimal() and 1 <= int(among) <= hierarchy.depth.max():
         return np.asarray(hierarchy.depth >= int(among))
     raise ParameterError(
-        f"A promise is among the answers that are 'answered', or at a {ranks.kind} ({some(ranks.names, 8)}) or a "
-        f"depth from 1 to {int(hierarchy.depth.max())}, not {among!r}."
+        f"among must be 'answered', a {ranks.kind} ({some(ranks.names, 8)}) or a depth from 1 to "
+        f"{int(hierarchy.depth.max())}, not {among!r}."
     )
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class MetricLoss:
-    """How far a metric of an answer is from its best value, as a share of the largest possible distance."""
+    """How far a metric of an answer is from its best value, relative to the distance between its bounds."""
 
     hierarchy: Hierarchy
     metric: Metric
@@ -61,7 +61,7 @@ class MetricLoss:
     """The smallest and the largest value of the metric."""
     settings: Settings
     among: str | None = None
-    """Which answers it is about: "answered", those at a rank or depth and below, or all."""
+    """Which answers it covers: "answered" (those below the root), a rank or depth, or None for all."""
 
     @property
     def at_most(self) -> bool:
@@ -73,41 +73,40 @@ class MetricLoss:
         """Whether every loss is 0 or 1."""
         return self.metric.is_binary and self.bounds == (0, 1)
 
-    def of_level(self, level: Fraction) -> Fraction:
-        """Return the mean loss at a mean of the metric; the reverse of `level_of`."""
+    def loss_at(self, level: Fraction) -> Fraction:
+        """Return the loss at a level of the metric."""
         low, high = map(exactly, self.bounds)
         share = (level - low) / (high - low)
         return 1 - share if self.metric.higher_is_better else share
 
-    def level_of(self, loss: Fraction) -> Fraction:
-        """Return the mean of the metric at a mean loss."""
+    def level_at(self, loss: Fraction) -> Fraction:
+        """Return the level of the metric at a loss."""
         low, high = map(exactly, self.bounds)
         return high - loss * (high - low) if self.metric.higher_is_better else low + loss * (high - low)
 
-    def said(self, level: Fraction) -> str:
-        """Return the metric and a level, in a few words: "correct >= 0.95"."""
+    def in_words(self, level: Fraction) -> str:
+        """Return the metric and a level: "correct >= 0.95"."""
         return f"{self.metric.name} {'>=' if self.metric.higher_is_better else '<='} {float(level):g}"
 
     def rows(self, labels: Indices) -> Indices:
-        """Return the examples that it is about: all."""
+        """Return the rows of the examples that it covers: all."""
         return np.arange(len(labels))
 
     @cached_property
-    def about(self) -> NDArray[np.bool_]:
-        """[nodes] Which answers it is about."""
+    def covered(self) -> NDArray[np.bool_]:
+        """[nodes] Which answers it covers."""
         return among_nodes(self.hierarchy, self.among)
 
     @cached_property
-    def is_0_at_the_root(self) -> bool:
-        """Whether the root costs nothing, whatever the label."""
+    def is_0_at_root(self) -> bool:
+        """Whether the loss of the root is 0, whatever the label."""
         labels = np.arange(len(self.hierarchy))
         return self.among is not None or not self.of(labels, np.zeros_like(labels))[0].any()
 
     def of(self, labels: Indices, answers: Indices) -> tuple[NDArray[Any], int]:
-        """Return the loss of each answer, exactly: whole numbers of parts, and how many parts make 1.
+        """Return the exact loss of each answer: integer numerators, and their common denominator.
 
-        Values of the metric are taken for simple fractions or short decimals, where these are the same in
-        floating-point numbers.
+        A value of the metric is read as the simple fraction or short decimal that has this floating-point value.
         """
         low, high = self.bounds
         (values,) = Measures.of(self.hierarchy, [self.metric], self.settings).values(labels, answers)
@@ -119,16 +118,16 @@ class MetricLoss:
                 f"{argument('bounds', 'LOW,HIGH', python='bounds=')}."
             )
         distinct, place = np.unique(values, return_inverse=True)
-        shares = [self.of_level(_meant(value)) for value in distinct.tolist()]
+        shares = [self.loss_at(_meant(value)) for value in distinct.tolist()]
         losses: list[Fraction] = [min(max(share, Fraction(0)), Fraction(1)) for share in shares]
-        parts = math.lcm(*(loss.denominator for loss in losses))
-        # All of them together must fit into 64 bits; integers of Python have no limit.
-        whole = np.array([int(loss * parts) for loss in losses], dtype=object)
-        return (whole.astype(np.int64) if parts * len(values) < 1 << 62 else whole)[place], parts
+        denominator = math.lcm(*(loss.denominator for loss in losses))
+        whole = np.array([int(loss * denominator) for loss in losses], dtype=object)
+        fits = denominator * len(values) < 1 << 62  # so that the sum does too
+        return (whole.astype(np.int64) if fits else whole)[place], denominator
 
 
 def _meant(value: float) -> Fraction:
-    """Return the simple fraction that a number is nearest to, or its shortest decimal.
+    """Return the simple fraction that rounds to a number, or else its shortest decimal.
 
     >>> _meant(2 / 3), _meant(0.1), _meant(0.123456789)
     (Fraction(2, 3), Fraction(1, 10), Fraction(123456789, 1000000000))
@@ -144,35 +143,35 @@ class RankLoss:
 
     hierarchy: Hierarchy
     rank: str
-    of_unknown: bool
-    """Whether it is about the examples of unknown taxa alone, for which every name at that rank is wrong."""
+    only_unknown: bool
+    """Whether it covers only examples of unknown taxa, for which every name at that rank is wrong."""
     settings: Settings
     is_binary = True
     at_most = False
-    is_0_at_the_root = True
+    is_0_at_root = True
 
-    def level_of(self, loss: Fraction) -> Fraction:
+    def level_at(self, loss: Fraction) -> Fraction:
         """Return the share of examples that are not wrong there."""
         return 1 - loss
 
-    def said(self, level: Fraction) -> str:
-        """Return the rank and a level, in a few words: "genus >= 0.9"."""
+    def in_words(self, level: Fraction) -> str:
+        """Return the rank and a level: "genus >= 0.9"."""
         return f"{self.rank} >= {float(level):g}"
 
     def rows(self, labels: Indices) -> Indices:
-        """Return the examples that it is about."""
-        if not self.of_unknown:
+        """Return the rows of the examples that it covers."""
+        if not self.only_unknown:
             return np.arange(len(labels))
         ranks = Ranks.of(self.hierarchy)
         return np.flatnonzero((ranks.at(self.rank)[labels] < 0) & ranks.above(self.rank)[labels])
 
     @property
-    def about(self) -> NDArray[np.bool_]:
-        """[nodes] Which answers it is about: all."""
+    def covered(self) -> NDArray[np.bool_]:
+        """[nodes] Which answers it covers: all."""
         return among_nodes(self.hierarchy, None)
 
     def of(self, labels: Indices, answers: Indices) -> tuple[NDArray[Any], int]:
-        """Return 1 for each answer that reaches the rank and is wrong there, else 0; and 1, the largest loss."""
+        """Return 1 for each answer that reaches the rank and is wrong there, else 0; and the denominator, 1."""
         node = Ranks.of(self.hierarchy).at(self.rank)[answers]
         wrong = (node >= 0) & ~self._right(self.hierarchy, np.maximum(node, 0), labels)
         return wrong.astype(np.int64), 1
@@ -201,20 +200,20 @@ Loss = MetricLoss | RankLoss
 
 
 class Outcome(NamedTuple):
-    """How the answers turned out that a promise is about."""
+    """The losses of answers under a promise."""
 
     rows: Indices
-    """Those of the examples that it is about."""
+    """The rows of the examples that the promise covers."""
     loss: NDArray[np.float64]
-    """The loss of each."""
-    counts: NDArray[np.bool_]
-    """Whether the promise is about each answer."""
+    """The loss of each of them."""
+    covered: NDArray[np.bool_]
+    """Whether the promise covers the answer to each of them."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Promise:
-    """A mean loss of at most α."""
+    """A promise that a mean loss is at most α."""
 
     name: str
     """A rank, "unknown RANK", or "" for a target."""
@@ -222,7 +221,7 @@ class Promise:
     alpha: Fraction
     guarantee: str
     delta: Fraction
-    """The probability that it is broken: its part of the δ that was asked for."""
+    """The probability of breaking it: its part of the δ of the request."""
 
     @property
     def rank(self) -> str:
@@ -230,18 +229,18 @@ class Promise:
         return self.loss.rank if isinstance(self.loss, RankLoss) else ""
 
     def bound(self, are_units: bool, delta: Fraction | None = None) -> Bound:
-        """Return what is asked of the losses of clusters, or of single examples (`are_units`)."""
+        """Return the bound for clusters; or, with `are_units`, for single examples, whose losses may be binary."""
         return Bound(self.guarantee, self.alpha, delta or self.delta, are_units and self.loss.is_binary)
 
     def outcome(self, labels: Indices, answers: Indices) -> Outcome:
-        """Return how answers turned out."""
+        """Return the losses of answers."""
         rows = self.loss.rows(labels)
-        losses, parts = self.loss.of(labels[rows], answers[rows])
-        return Outcome(rows, (losses / parts).astype(np.float64), self.loss.about[answers[rows]])
+        losses, denominator = self.loss.of(labels[rows], answers[rows])
+        return Outcome(rows, (losses / denominator).astype(np.float64), self.loss.covered[answers[rows]])
 
 
 def check_level(what: str, level: Fraction, alpha: Fraction, guarantee: str, between: str = "0 and 1") -> None:
-    """Refuse a level that no answers reach or all do, and certainty, which no number of examples can promise."""
+    """Refuse levels that no answers or all answers reach, and certainty, which cannot be promised."""
     certain = alpha == 0 and GUARANTEES[guarantee].promises
     if 0 <= alpha < 1 and not certain:
         return

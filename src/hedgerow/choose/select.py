@@ -12,7 +12,7 @@ from hedgerow.choose.calibration import CalibrationSet, gather
 from hedgerow.choose.point import OperatingPoint
 from hedgerow.choose.request import Request
 from hedgerow.choose.thresholds import thresholds_of
-from hedgerow.choose.tips import BINS, bins_of, mean_of_each
+from hedgerow.choose.tips import BINS, bins_of, cluster_means
 from hedgerow.errors import ParameterError, ScoreError, argument, some
 from hedgerow.measure import labels_at_the_root, repeated_ids
 from hedgerow.score_files import Progress, silent
@@ -56,10 +56,11 @@ def select(
     progress: Progress = silent,
     **settings: Unpack[SettingKeywords],
 ) -> OperatingPoint:
-    """Choose the operating point that keeps a promise on new examples, and is as bold as that allows.
+    """Choose the boldest operating point that keeps a promise on new examples.
 
-    For targets that the root always meets (correct, precision), the answers are as specific as possible. For
-    others (recall, exact, f1), they are as conservative as possible: "as right as possible with recall >= 0.6".
+    For metrics that are perfect at the root (correct, precision), its answers are as specific as the target
+    allows. For others (recall, exact, f1), they are as conservative as it allows: "as right as possible with
+    recall >= 0.6".
 
     The examples must not have been used to train the model, to choose its settings or to fit a temperature.
 
@@ -74,51 +75,51 @@ def select(
         `hedgerow.metrics`, a `Metric`, or a function (tree, label, prediction).
     per_rank
         Instead of a target: for each rank, the share of new examples that are not wrong there, such as
-        ``{"family": 0.99, "species": 0.9}``. An answer that does not reach a rank is not wrong there. If the tree
-        has no ranks, depths: ``{"1": 0.99}``.
+        ``{"family": 0.99, "species": 0.9}``. An answer that does not reach a rank is not wrong there. In a tree
+        without ranks, use depths: ``{"1": 0.99}``.
     overclassification
-        For each rank, the share of examples of unknown taxa that may be given a name there, such as
-        ``{"genus": 0.05}``. It is chosen with the examples whose label has nodes of that rank below it,
-        which must be the examples of unknown taxa; `clusters` says which taxon each of them is.
+        For each rank, the share of examples of unknown taxa that may get a name there, such as
+        ``{"genus": 0.05}``. All examples whose label has nodes of that rank below it must be of unknown taxa;
+        `clusters` says of which.
     guarantee
-        "conformal" (the default, unless `among` is given): the level is reached on average over calibration sets.
-        "pac": it is reached with probability 1 - delta. "empirical": it is reached on these examples, and nothing
-        is promised.
+        "conformal" (the default without `among`): the level is reached on average over calibration sets. "pac":
+        it is reached with probability 1 - delta. "empirical": it is reached on these examples, and nothing is
+        promised for new ones.
     delta
-        The probability, over calibration sets, that the promise of "pac" is broken.
+        For "pac", the probability over calibration sets of breaking the promise.
     among
-        Which answers the promise is about: "answered", those below the root; or a rank or depth, those at it or
-        below it. Without it, the promise is about all examples, and the root counts as right.
+        Which answers the promise covers: "answered", those below the root; or a rank or depth, those at or below
+        it. By default it covers all examples, and the root counts as right.
     groups
-        A group for each example, which must be known for new examples too; True: those of the score file. Each
+        The group of each example, which must be known for new examples too; True: those of the score file. Each
         group gets its own threshold and promise.
     clusters
-        Which examples belong together (``groups`` in scikit-learn): photographs of one burst, reads of one sample;
-        True: those of the score file. The promise is then for an example of a new cluster.
+        Which examples belong together (``groups`` in scikit-learn), such as the photographs of one burst; True:
+        those of the score file. The promise is then for an example of a new cluster.
     weights
-        For new data that differ from these: how likely each example is among new data, relative to these;
-        True: those of the score file. The new example's own weight counts too: ``point.predict(q, weights=w)``.
+        For new data that differ from these: how much more likely each example is among new data than here; True:
+        those of the score file. New examples need weights too: ``point.predict(q, weights=w)``.
     expect
-        For new data with other shares of classes: the shares there, in any unit, by the name of a class or
-        clade, or a table of class and share. The examples of each class must be like those of that class there.
-        Classes that are not listed do not occur.
+        For new data with other shares of classes: the shares there, in any unit, by the name of a class or clade,
+        or as a table of class and share. Within each class, examples must be like the new ones. Classes that are
+        not listed are assumed not to occur.
     unit, largest_cluster
-        With clusters, what counts once: each "cluster", or each "example"; then `largest_cluster` is the size that
-        no cluster, old or new, exceeds.
+        With clusters, what counts once: each "cluster" or each "example". For "example", `largest_cluster` is the
+        size of the largest cluster, old or new.
     clades
         A depth or rank: each clade there gets its own threshold and promise, for the examples whose most likely
-        tip lies in it: the most likely leaf, or where no leaf is listed, the deepest node that is. A tip above
-        that depth is a clade of its own.
+        tip lies in it. The tip is the most likely leaf or, where no leaf is listed, the most likely node with
+        nothing listed below it. A tip above that depth is a clade of its own.
     merge_small, merge_sizes
-        Groups or clades with too few examples for a promise share a threshold, and a promise, with others: clades
+        Groups or clades with too few examples for a promise share a threshold and a promise with others: clades
         with those near them in the tree. With `merge_small=True` the promise is approximate, since the same
-        examples say which are small; `merge_sizes`, sizes that come from elsewhere by name, keeps it exact.
+        examples say which are small. `merge_sizes`, sizes by name that come from other data, keeps it exact.
     rule
         The family of rules: "threshold", "climbing" or "expected-information".
     bounds
-        The smallest and the largest value of a metric that is not a fraction, for a promise about it.
+        For a metric that is not a fraction, its smallest and largest possible value.
     classes
-        Names in which integer labels are positions; without it, they are node indices.
+        The names that integer labels are positions in; by default, they are node indices.
     scale
         The scale of plain likelihoods: "probability" (the default), "log" or "logit".
     progress
@@ -166,7 +167,7 @@ def select(
 
 
 def choose(request: Request, examples: CalibrationSet) -> OperatingPoint:
-    """Choose a point with a calibration set."""
+    """Choose the boldest point that keeps the promise of a request, with a calibration set."""
     doubts = _doubts(request, examples)
     found, tree = thresholds_of(request, examples), examples.hierarchy
     losses = [promise.loss for promise in request.promises(tree)]
@@ -178,12 +179,12 @@ def choose(request: Request, examples: CalibrationSet) -> OperatingPoint:
         thresholds=found.thresholds,
         scale=examples.scale,
         at_most=any(loss.at_most for loss in losses),
-        root_is_safe=all(loss.is_0_at_the_root for loss in losses),
+        root_is_safe=all(loss.is_0_at_root for loss in losses),
         weight_steps=found.weight_steps,
         merged=found.merged,
         **vars(examples.treatment),
         examples=len(examples),
-        clusters=None if examples.clusters is None else examples.counted(request).number,
+        clusters=None if examples.clusters is None else examples.units(request).number,
         calibrated_on=found.calibrated_on,
         tip_counts=_tip_counts(request, examples),
         notes=(*doubts, *found.notes),
@@ -193,10 +194,10 @@ def choose(request: Request, examples: CalibrationSet) -> OperatingPoint:
 
 
 def _tip_counts(request: Request, examples: CalibrationSet) -> tuple[int, ...]:
-    """Return how many units are in each bin of tip likelihoods; none if new data are expected to differ."""
+    """Return how many units are in each bin of tip likelihoods; nothing if new data are expected to differ."""
     if examples.tips is None or request.is_shifted:
         return ()
-    tips = mean_of_each(examples.tips, examples.clusters)
+    tips = cluster_means(examples.tips, examples.clusters)
     return tuple(np.bincount(bins_of(tips), minlength=BINS).tolist())
 
 
@@ -206,19 +207,16 @@ def _doubts(request: Request, examples: CalibrationSet) -> list[str]:
     _check_largest(request, examples)
     if examples.unused_clusters:
         doubts.append(
-            "The examples are in clusters, which are not used: the promise holds only if all examples are "
-            f"independent. To promise something for new clusters, give "
-            f"{argument('clusters', 'cluster', python='clusters=True')}."
+            "The clusters of the examples are ignored: the promise holds only if all examples are independent. To "
+            f"promise something for new clusters, give {argument('clusters', 'cluster', python='clusters=True')}."
         )
     if examples.clusters is None:
-        together = (
-            f"If those of one id belong together, give {argument('clusters', 'COLUMN', python='clusters=')}."
-        )
-        doubts += [f"{doubt} {together}" for doubt in repeated_ids(examples.ids)]
+        remedy = f"give {argument('clusters', 'COLUMN', python='clusters=')}"
+        doubts += [f"{doubt} If these belong together, {remedy}." for doubt in repeated_ids(examples.ids)]
     if request.overclassification and not request.per_rank:
         doubts.append(
-            "Nothing is promised about answers to examples of known classes, which may be wrong at any rank. To "
-            f"promise something for them too, give {argument('per_rank', 'RANK=LEVEL', python='per_rank={...}')}."
+            "Nothing is promised for examples of known classes, whose answers may be wrong at any rank. To promise"
+            f" something for them too, give {argument('per_rank', 'RANK=LEVEL', python='per_rank={...}')}."
         )
     if request.target is not None or request.per_rank:
         doubts += labels_at_the_root(examples.labels, request.settings)
@@ -231,13 +229,13 @@ def _doubts(request: Request, examples: CalibrationSet) -> list[str]:
         unnamed = sorted(set(examples.names("group").tolist()) - request.merge_sizes.keys())
         if unnamed:
             doubts.append(
-                f"The sizes from elsewhere do not have {some(unnamed)}: they count as 0, and the promise for the "
-                f"groups that they are merged with is approximate. Give their sizes too."
+                f"The given sizes lack {some(unnamed)}: they count as 0, and the promise for groups merged with "
+                f"them is approximate. Give their sizes too."
             )
     elif request.merges and request.merge_sizes is None:
         doubts.append(
-            f"Which {request.by}s are merged follows from how many of these examples they have, so the promise "
-            f"for merged {request.by}s is approximate. To keep it exact, give their sizes from elsewhere: "
+            f"The same examples say which {request.by}s are small, so the promise for merged {request.by}s is "
+            f"approximate. To keep it exact, give sizes from other data: "
             f"{argument('merge_sizes', 'FILE', python='merge_sizes={...}')}."
         )
     if examples.clusters is not None and len(set(examples.clusters.tolist())) == 1:
@@ -249,12 +247,12 @@ def _doubts(request: Request, examples: CalibrationSet) -> list[str]:
 
 
 def _check_largest(request: Request, examples: CalibrationSet) -> None:
-    """Refuse a size of the largest cluster that the clusters do not have."""
+    """Raise an error if a cluster is larger than the declared largest one."""
     if request.largest_cluster is None or examples.clusters is None:
         return
     names, size = np.unique(examples.clusters.astype(str), return_counts=True)
     if (largest := size.max()) > request.largest_cluster:
         raise ParameterError(
-            f"The cluster {str(names[np.argmax(size)])!r} has {largest:,} examples, more than the largest "
-            f"may have, {request.largest_cluster:,}: give {argument('largest_cluster', str(largest))} or more."
+            f"The cluster {str(names[np.argmax(size)])!r} has {largest:,} examples, more than the declared "
+            f"{request.largest_cluster:,}: give {argument('largest_cluster', str(largest))} or more."
         )

@@ -1,9 +1,9 @@
-"""Promises for other data than the calibration data: likelihood ratios, or other shares of the classes.
+"""Promises for data that differ from the calibration data: by weights of examples, or by shares of classes.
 
-With weights, each calibration example counts as often as it would among new data, and so does the new example
-(weighted conformal prediction; Tibshirani et al.). With expected shares, the examples of each class are a sample
-of their own, to which the new example is added; the classes count by their shares. In both cases the losses of the
-calibration examples are multiplied by exact shares, and compared with another budget.
+With weights, each calibration example counts as often as examples like it occur in new data, and so does the new
+example (weighted conformal prediction; Tibshirani et al.). With expected shares, the examples of each class are a
+sample of their own, to which the new example is added, and classes count by their shares. In both cases the losses
+of the calibration examples are multiplied by exact numbers and compared with a budget of their own.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ if TYPE_CHECKING:
 
 
 def checked_weights(weights: ArrayLike, examples: int) -> NDArray[np.float64]:
-    """Return one weight for each example; raise an error if they are not finite numbers from 0 on."""
+    """Return one weight for each example; raise an error unless all are finite and 0 or more."""
     given = np.asarray(weights, dtype=np.float64)
     if given.shape != (examples,):
         raise ScoreError(f"weights needs one entry per example, {examples:,}; got shape {given.shape}.")
     if (bad := ~((given >= 0) & (given < np.inf))).any():
         row = int(np.argmax(bad))
-        raise ScoreError(f"A weight is a finite number from 0 on; that of example {row:,} is {given[row]:g}.")
+        raise ScoreError(f"A weight must be finite and 0 or more; that of example {row:,} is {given[row]:g}.")
     return given
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """The shares of some classes where a model will be used."""
+    """The shares of classes where a model will be used."""
 
     hierarchy: Hierarchy
     nodes: Indices
     """The classes: disjoint, ascending."""
-    parts: tuple[int, ...]
-    """The share of each, in parts of their sum."""
+    shares: tuple[int, ...]
+    """The share of each, in proportion: they need not add up to 1."""
 
     @classmethod
     def of(cls, hierarchy: Hierarchy, shares: Mapping[str, Fraction]) -> Strata:
-        """Check the shares of classes, in any unit."""
+        """Check the shares of classes, given in any unit."""
         names = list(shares)
         if unknown := [name for name in names if name not in hierarchy]:
             near = closest(unknown[:3], hierarchy)
@@ -70,7 +70,10 @@ class Strata:
         return cls(hierarchy, nodes[order], tuple(int(shares[names[i]] * whole) for i in order.tolist()))
 
     def member(self, labels: Indices) -> Indices:
-        """Return the class that each label is or lies below, or that has all leaves of the label; otherwise -1."""
+        """Return the position of the class that contains each label; -1 if none does.
+
+        A label above a class is in it if both have the same leaves.
+        """
         tree = self.hierarchy
         place = np.searchsorted(self.nodes, labels, side="right") - 1
         found = np.where((place >= 0) & (labels < tree.end[self.nodes[np.maximum(place, 0)]]), place, -1)
@@ -82,55 +85,55 @@ class Strata:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Weighing:
-    """What the loss of each calibration example counts: exactly ``times / parts / divisor``."""
+class Reweighting:
+    """How much the loss of each calibration example counts: exactly ``numerator / denominator / divisor``."""
 
-    times: NDArray[np.object_]
-    """Whole numbers without a limit."""
-    parts: int
+    numerator: NDArray[np.object_]
+    """Python integers, which have no limit."""
+    denominator: int
     divisor: Indices
     budget: Fraction
-    """What all losses may add up to; with weights, for a new example of weight 0."""
+    """What the reweighted losses may add up to; with weights, for a new example of weight 0."""
     notes: tuple[str, ...] = ()
 
     @property
     def effective_number(self) -> int:
-        """The number of equal examples that would say as much as these do."""
-        share = (self.times / self.parts).astype(np.float64) / self.divisor
-        squares = float(np.sum(share**2))
-        return int(np.sum(share) ** 2 / squares) if squares else 0
+        """The number of equally weighted examples that would be as informative: (Σ w)² / Σ w²."""
+        weight = (self.numerator / self.denominator).astype(np.float64) / self.divisor
+        squares = float(np.sum(weight**2))
+        return int(np.sum(weight) ** 2 / squares) if squares else 0
 
     @classmethod
-    def by_weights(cls, weights: NDArray[np.float64], alpha: Fraction) -> Weighing:
+    def by_weights(cls, weights: NDArray[np.float64], alpha: Fraction) -> Reweighting:
         """Let each example count by its weight, the decimal that was given: Σ w l + w <= α (Σ w + w)."""
         distinct, place = np.unique(weights, return_inverse=True)
         exact = [exactly(weight) for weight in distinct.tolist()]
-        parts = math.lcm(*(weight.denominator for weight in exact))
-        times = np.array([int(weight * parts) for weight in exact], dtype=object)[place]
-        budget = alpha * Fraction(int(times.sum()), parts)
-        return cls(times, parts, np.ones(len(weights), dtype=np.int64), budget)
+        denominator = math.lcm(*(weight.denominator for weight in exact))
+        numerator = np.array([int(weight * denominator) for weight in exact], dtype=object)[place]
+        budget = alpha * Fraction(int(numerator.sum()), denominator)
+        return cls(numerator, denominator, np.ones(len(weights), dtype=np.int64), budget)
 
     @classmethod
-    def by_shares(cls, strata: Strata, labels: Indices, alpha: Fraction) -> Weighing:
+    def by_shares(cls, strata: Strata, labels: Indices, alpha: Fraction) -> Reweighting:
         """Let each class count by its share: Σ_c π_c (Σ l + 1) / (n_c + 1) <= α."""
         member = strata.member(labels)
         known = member >= 0
-        size = np.bincount(member[known], minlength=len(strata.parts))
-        total = sum(strata.parts)
-        spent = (Fraction(part, total * (n + 1)) for part, n in zip(strata.parts, size.tolist(), strict=True))
+        size = np.bincount(member[known], minlength=len(strata.shares))
+        total = sum(strata.shares)
+        spent = (Fraction(share, total * (n + 1)) for share, n in zip(strata.shares, size.tolist(), strict=True))
         budget = alpha - sum(spent, Fraction(0))
-        parts = np.array([*strata.parts, 0], dtype=object)  # the last for examples that belong to none
+        numerator = np.array([*strata.shares, 0], dtype=object)  # the last is for examples in no class
         notes = []
         if left := int((~known).sum()):
             notes.append(
-                f"{counted(left, 'example belongs', 'examples belong')} to none of the expected classes, or to "
-                f"several, and {'does' if left == 1 else 'do'} not count."
+                f"{counted(left, 'example does', 'examples do')} not count: the label is in none of the expected "
+                f"classes, or above several."
             )
-        absent = [i for i, (part, n) in enumerate(zip(strata.parts, size.tolist(), strict=True)) if part and not n]
+        absent = [i for i, n in enumerate(size.tolist()) if strata.shares[i] and not n]
         if absent:
-            share = sum(strata.parts[i] for i in absent) / total
+            share = sum(strata.shares[i] for i in absent) / total
             notes.append(
-                f"Of {some(strata.hierarchy.names[strata.nodes[absent]])}, {100 * share:.3g} % of what is "
-                f"expected, there are no examples: they count as always wrong."
+                f"There are no examples of {some(strata.hierarchy.names[strata.nodes[absent]])}, "
+                f"{100 * share:.3g} % of what is expected: they count as always wrong."
             )
-        return cls(parts[member], total, np.append(size, 0)[member] + 1, budget, tuple(notes))
+        return cls(numerator[member], total, np.append(size, 0)[member] + 1, budget, tuple(notes))

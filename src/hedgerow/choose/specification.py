@@ -1,4 +1,4 @@
-"""The format of point files as a JSON Schema, made from the code that reads and writes them."""
+"""The JSON Schema of point files, made from the code that reads and writes them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.paths import RANKS
 from hedgerow.choose.point import FORMAT, VERSION, OperatingPoint, PointFile
 from hedgerow.choose.request import Request, RequestFile
+from hedgerow.choose.written import FRACTION
 from hedgerow.tree import BelowLabel, InformationKind, SavedTree, Settings, SingleChild
 
 _ABOUT = {
@@ -22,8 +23,8 @@ _ABOUT = {
     "schema": "The version of the format.",
     "request": "What the point was asked for: the keywords of `select`.",
     "rule": 'The rule of the request; "ranks" if there is a threshold for each rank.',
-    "by": 'What the thresholds are for: "all" examples, or each "group", "clade" or "rank".',
-    "clade_depth": "The depth of the clades, if there is a threshold for each.",
+    "by": 'What has a threshold of its own: "all" examples together, or each "group", "clade" or "rank".',
+    "clade_depth": "The depth of the clades; null without thresholds by clade.",
     "tree": "The tree that the point is for, with its nodes in depth-first order.",
     "digest": "The SHA-256, in hexadecimal, of everything else.",
 }
@@ -58,8 +59,8 @@ def point_schema() -> dict[str, Any]:
 
 
 def _schema(kind: Any, about: dict[str, str], description: str) -> dict[str, Any]:
-    """Return the schema of a struct, with what each field means."""
-    _, components = msgspec.json.schema_components([kind], schema_hook=lambda _: {"type": "number"})
+    """Return the schema of a struct, with a description of each field."""
+    _, components = msgspec.json.schema_components([kind], schema_hook=lambda _: FRACTION)
     schema: dict[str, Any] = components.pop(kind.__name__)
     del schema["title"]
     for name, content in schema["properties"].items():
@@ -68,7 +69,7 @@ def _schema(kind: Any, about: dict[str, str], description: str) -> dict[str, Any
 
 
 def _field_docs(kind: type) -> dict[str, str]:
-    """Return the text below each field of a class."""
+    """Return the docstring below each field of a class."""
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     assert isinstance(definition, ast.ClassDef)  # noqa: S101
     found = {}

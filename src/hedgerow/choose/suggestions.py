@@ -1,4 +1,4 @@
-"""What to do if nearly every answer is the root: why that is so, and what would answer."""
+"""If nearly every answer is the root: why that is so, and which requests would give more answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.promise import ANSWERED
 from hedgerow.choose.select import choose
-from hedgerow.choose.thresholds import wrong_events
+from hedgerow.choose.thresholds import covered_and_wrong
 from hedgerow.errors import HedgerowError
 from hedgerow.measure import Comparison, Ranks, metrics
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hedgerow.choose.request import Request
 
 MOSTLY_ROOT = 0.9
-"""Above this share of answers at the root, select says why."""
+"""Above this share of answers at the root, `select` says why."""
 _LISTED = 5
 _LOOSER = (2, 4, 8)
 _USUAL_DELTA = Fraction(1, 20)
@@ -34,15 +34,15 @@ _USUAL_DELTA = Fraction(1, 20)
 @final
 @dataclass(frozen=True)
 class Obstacle:
-    """A class that is a wrong answer at high likelihoods."""
+    """A class that is a wrong answer with a high likelihood."""
 
     answer: str
     likelihood: float
-    """The largest likelihood of it where it is wrong, on the scale of the point."""
+    """Its largest likelihood where it is wrong, on the scale of the point."""
     label: str
-    """The label that it most often has there."""
+    """The most frequent label of the examples that it is wrong for."""
     examples: int
-    """How many examples it is wrong for, among those that are wrong first."""
+    """The number of these examples, among those that are wrong first."""
 
 
 @final
@@ -56,38 +56,38 @@ class Suggestion:
     correct: float
     """The share of all answers that are right."""
     right_of_answered: float
-    """The share of those below the root that are right."""
+    """The share of the answers below the root that are right."""
 
 
 @final
 @dataclass(frozen=True)
 class Silence:
-    """Why nearly every answer is the root, and what would answer."""
+    """Why nearly every answer is the root, and which requests would give more answers."""
 
     wrong: int
     """The number of examples that are wrong first, as the threshold falls."""
     likelihood: float
-    """The likelihood that their wrong answers have at least, on the scale of the point."""
+    """The smallest likelihood of their wrong answers, on the scale of the point."""
     answered: int
-    """Of a promise among the answers given: how many examples or clusters have such an answer there."""
+    """For a promise about the answers given: how many examples or clusters have an answer where walks start."""
     needed: int
-    """Minimum number needed if none is wrong; 0 for a promise about all."""
+    """The least number of them needed if none is wrong; 0 for a promise about all examples."""
     obstacles: tuple[Obstacle, ...]
-    """The classes of these answers, the most frequent ones first."""
+    """The classes of the wrong answers, the most frequent first."""
     suggestions: tuple[Suggestion, ...]
     tried: int
-    """How many requests were tried with these examples, the original one included."""
+    """The number of requests tried with these examples, the original one included."""
     by_rank: tuple[str, ...]
-    """The options of a request for levels by rank, which were not tried; none if that cannot be asked for."""
+    """The options of a request for levels by rank, which was not tried; empty if it is not possible."""
 
     @property
     def few(self) -> bool:
-        """Whether there are too few answers where the search for a threshold begins."""
+        """Whether there are too few answers where walks start."""
         return self.answered < self.needed
 
 
 def silence(point: OperatingPoint, examples: CalibrationSet) -> Silence | None:
-    """Return why nearly every answer is the root, if the target is one that the root always meets."""
+    """Return why nearly every answer is the root; None unless the root always meets the target."""
     request, found, tried = point.request, [], 1
     if request.target is None or not point.root_is_safe:
         return None
@@ -97,22 +97,21 @@ def silence(point: OperatingPoint, examples: CalibrationSet) -> Silence | None:
             if (suggestion := _tried(asked, examples)) is not None:
                 found.append(suggestion)
                 break
-    reason = _reason(request, examples)
-    return replace(reason, suggestions=tuple(found), tried=tried, by_rank=_by_rank(request, examples))
+    return Silence(*_reason(request, examples), tuple(found), tried, _by_rank(request, examples))
 
 
-def _reason(request: Request, examples: CalibrationSet) -> Silence:
-    """Return which answers are wrong first, without suggestions."""
+def _reason(request: Request, examples: CalibrationSet) -> tuple[int, float, int, int, tuple[Obstacle, ...]]:
+    """Return which answers are wrong first as the threshold falls: the first fields of `Silence`."""
     events, (promise,) = examples.events, request.promises(examples.hierarchy)
-    _, is_wrong = wrong_events(promise, examples)
+    _, is_wrong = covered_and_wrong(promise, examples)
     wrong = np.flatnonzero(is_wrong)
     _, first = np.unique(events.example[wrong], return_index=True)  # events of an example have decreasing scores
     wrong = wrong[first]
     answered = needed = 0
-    if request.among is not None:  # no walk begins at a lower threshold
+    if request.among is not None:  # no walk starts at a lower threshold
         lowest = float(starting_thresholds(promise.alpha, examples.scale)[-1])
-        clusters = examples.counted(request)
-        answered = len(np.unique(clusters.member[promise.loss.about[events.answers_above(lowest)]]))
+        clusters = examples.units(request)
+        answered = len(np.unique(clusters.member[promise.loss.covered[events.answers_above(lowest)]]))
         needed = promise.bound(clusters.are_units).needed
     elif len(wrong):
         allowed = min(int(promise.alpha * len(examples)), len(wrong) - 1)
@@ -129,21 +128,21 @@ def _reason(request: Request, examples: CalibrationSet) -> Silence:
         highest = float(events.score[wrong[here]].max())
         names = (str(examples.hierarchy.names[node]) for node in (named[i], most))
         obstacles.append(Obstacle(next(names), highest, next(names), int(count[i])))
-    return Silence(len(wrong), lowest, answered, needed, tuple(obstacles), (), 0, ())
+    return len(wrong), lowest, answered, needed, tuple(obstacles)
 
 
 def _requests(request: Request, examples: CalibrationSet) -> Iterator[Iterator[Request]]:
-    """Yield requests that might give answers; of each kind, the first that does is suggested."""
+    """Yield requests that may give more answers, by kind; of each kind, the first that does is suggested."""
     (promise,) = request.promises(examples.hierarchy)
     loss, alpha, is_lambda = promise.loss, promise.alpha, FAMILIES[request.rule].is_lambda
     if not request.is_shifted and request.among is None and loss.is_binary and not is_lambda:
         covers = GUARANTEES[request.guarantee].covers_answers
         yield iter([replace(request, among=ANSWERED, guarantee=request.guarantee if covers else "pac")])
-    yield (request.at_level(loss.level_of(alpha * times)) for times in _LOOSER if alpha * times <= 0.5)
+    yield (request.at_level(loss.level_at(alpha * times)) for times in _LOOSER if alpha * times <= 0.5)
 
 
 def _by_rank(request: Request, examples: CalibrationSet) -> tuple[str, ...]:
-    """Return the options of a request for levels by rank, if there can be one."""
+    """Return the options of a request for levels by rank; empty if it is not possible."""
     plain = request.by == "all" and request.among is None and not request.is_shifted
     if not plain or request.rule != "threshold" or request.metric_name != metrics.correct.name:
         return ()
@@ -152,13 +151,13 @@ def _by_rank(request: Request, examples: CalibrationSet) -> tuple[str, ...]:
 
 
 def _options(request: Request) -> tuple[str, ...]:
-    """Return the options that give the target of a request, and how it is promised."""
+    """Return the options for the promise of a request."""
     among = () if request.among is None else ("--among", request.among)
     return ("--target", f"{request.metric_name}={float(request.level):g}", *among, *_guarantee(request))
 
 
 def _guarantee(request: Request) -> tuple[str, ...]:
-    """Return the options for a guarantee that is not the default one."""
+    """Return the options for the guarantee of a request, but for defaults."""
     options: list[str] = []
     if request.guarantee != ("conformal" if request.among is None else "pac"):
         options += ["--guarantee", request.guarantee]
@@ -168,7 +167,7 @@ def _guarantee(request: Request) -> tuple[str, ...]:
 
 
 def _tried(request: Request, examples: CalibrationSet) -> Suggestion | None:
-    """Return what a request gives; None if that is hardly better."""
+    """Return what a request gives; None if nearly every answer is still the root."""
     try:
         answers = examples.answers(choose(request, examples))
     except HedgerowError:

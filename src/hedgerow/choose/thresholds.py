@@ -1,8 +1,8 @@
-"""The boldest thresholds that keep a promise: one for all, or one for each group, clade or rank."""
+"""The boldest thresholds that keep a promise: one for all examples, or one for each group, clade or rank."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, final
 
@@ -12,8 +12,8 @@ from hedgerow.choose.answered import Answered
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.merging import merged_clades, merged_groups
-from hedgerow.choose.shift import Strata, Weighing
-from hedgerow.choose.steps import AffordsNothing, Changes, Losses, Steps, TooFew, loss_changes
+from hedgerow.choose.shift import Reweighting, Strata
+from hedgerow.choose.steps import Changes, Losses, OverBudget, Steps, TooFew, loss_changes
 from hedgerow.errors import HedgerowError, ScoreError, counted, some
 from hedgerow.likelihood import BOTTOM
 from hedgerow.measure import Ranks
@@ -39,7 +39,7 @@ class CannotPromiseError(HedgerowError):
 @final
 @dataclass(frozen=True)
 class Thresholds:
-    """Thresholds that keep a promise, and what they were chosen with: see the fields of `OperatingPoint`."""
+    """Thresholds that keep a promise, and how they were chosen: fields of `OperatingPoint`."""
 
     thresholds: dict[str, float]
     calibrated_on: dict[str, tuple[int, int]]
@@ -49,100 +49,101 @@ class Thresholds:
 
 
 def thresholds_of(request: Request, examples: CalibrationSet) -> Thresholds:
-    """Return the threshold of each group, clade or rank, or the one for all."""
+    """Return the threshold for all examples, or for each group, clade or rank."""
     promises = request.promises(examples.hierarchy)
     if request.by == "rank":
         return _by_rank(promises, request, examples)
-    search = _OneTarget(request, examples, promises[0])
-    return search.for_other_data() if request.is_shifted else search.by_part()
+    search = _TargetSearch(request, examples, promises[0])
+    return search.for_other_data() if request.is_shifted else search.for_these_data()
 
 
 # Losses as functions of the threshold ----------------------------------------------------------------------------
 
 
 def losses_of(promise: Promise, request: Request, examples: CalibrationSet) -> Losses:
-    """Return the loss of each answer under the target."""
+    """Return the loss of each example at every threshold."""
     events, guarantee = examples.events, GUARANTEES[request.guarantee]
     labels = np.append(events.label, np.repeat(events.label, events.count)).astype(np.int64)
     answers = np.append(np.zeros_like(events.label), events.node).astype(np.int64)
-    losses, parts = promise.loss.of(labels, answers)
-    binary = promise.bound(examples.counted(request).are_units).binary
+    losses, denominator = promise.loss.of(labels, answers)
+    binary = promise.bound(examples.units(request).are_units).binary
     return Losses.of(
         events,
         losses,
-        parts,
+        denominator,
         FAMILIES[request.rule].grid(examples.scale),
-        from_root=promise.loss.is_0_at_the_root,
-        growing=guarantee.needs_growing_losses(binary),
+        from_root=promise.loss.is_0_at_root,
+        monotone=guarantee.needs_monotone_losses(binary),
     )
 
 
-def wrong_events(promise: Promise, examples: CalibrationSet) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which events lead to an answer that the promise is about, and to one that is not right."""
+def covered_and_wrong(promise: Promise, examples: CalibrationSet) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which events lead to an answer that the promise covers, and which of these answers are wrong."""
     events = examples.events
     node = events.node.astype(np.int64)
-    about = promise.loss.about[node]
+    covered = promise.loss.covered[node]
     losses, _ = promise.loss.of(np.repeat(events.label, events.count).astype(np.int64), node)
-    return about, about & (losses > 0)
+    return covered, covered & (losses > 0)
 
 
-def _answered(promise: Promise, examples: CalibrationSet) -> Changes:
-    """Return by how much the numbers of answers that a promise is about, and of wrong ones, change."""
+def _answer_changes(promise: Promise, examples: CalibrationSet) -> Changes:
+    """Return how [the promise covers the answer] and [it is wrong too] change: see `Answered`."""
     events = examples.events
     none = np.zeros(len(events.label), dtype=np.int8)
     amounts = (
-        loss_changes(events, none, there.astype(np.int8), from_root=True, growing=False)[1]
-        for there in wrong_events(promise, examples)
+        loss_changes(events, none, holds.astype(np.int8), from_root=True, monotone=False)[1]
+        for holds in covered_and_wrong(promise, examples)
     )
     return Changes.of(events, *amounts)
 
 
-# One threshold for all, or for each group or clade ---------------------------------------------------------------
+# A target: one threshold for all, or for each group or clade -----------------------------------------------------
 
 
 @final
 @dataclass(frozen=True)
-class _OneTarget:
+class _TargetSearch:
     """The search for the thresholds of a target."""
 
     request: Request
     examples: CalibrationSet
     promise: Promise
 
-    def said(self) -> str:
-        """Return the target in a few words."""
-        return self.promise.loss.said(self.promise.loss.level_of(self.promise.alpha))
+    def target(self) -> str:
+        """Return the target in words."""
+        return self.promise.loss.in_words(self.promise.loss.level_at(self.promise.alpha))
 
-    def by_part(self) -> Thresholds:
-        """Return one threshold, or that of each group or clade."""
-        request, threshold = self.request, self._search()
-        found = Thresholds({}, {})
+    def for_these_data(self) -> Thresholds:
+        """Return the threshold for data like the calibration data, or that of each group or clade."""
+        request, threshold = self.request, self._threshold()
+        thresholds: dict[str, float] = {}
+        calibrated_on: dict[str, tuple[int, int]] = {}
         merged: list[Merged] = []
         small: list[str] = []
         for names, rows in self._parts():
-            clusters = self.examples.counted(request, rows)
+            clusters = self.examples.units(request, rows)
             there = "" if request.by == "all" else f" in the {request.by} {some(names)}"
             try:
                 if not clusters.number:
                     raise TooFew
                 tau = threshold(rows, clusters)
             except TooFew:
-                if not self.promise.loss.is_0_at_the_root:
+                if not self.promise.loss.is_0_at_root:
                     raise CannotPromiseError(
                         f"{self._too_few(clusters, there)}, and the root does not keep this promise either. "
                         f"Collect more, or promise less."
                     ) from None
                 tau, small = np.inf, [*small, *names]
-            except AffordsNothing as nothing:
-                raise CannotPromiseError(self._beyond(nothing.loss / clusters.mass, clusters, there)) from None
-            found.thresholds.update(dict.fromkeys(names, tau))
-            found.calibrated_on.update(dict.fromkeys(names, (clusters.number, len(clusters.member))))
+            except OverBudget as error:
+                raise CannotPromiseError(self._out_of_reach(error.loss / clusters.mass, clusters, there)) from None
+            thresholds |= dict.fromkeys(names, tau)
+            calibrated_on |= dict.fromkeys(names, (clusters.number, len(clusters.member)))
             merged += [names] * (len(names) > 1)
-        notes = [self._note_of(small)] if small else []
-        return Thresholds(dict(sorted(found.thresholds.items())), found.calibrated_on, tuple(merged), notes=notes)
+        notes = [self._small_note(small)] if small else []
+        return Thresholds(dict(sorted(thresholds.items())), calibrated_on, tuple(merged), notes=notes)
 
-    def _search(self) -> Callable[[Indices | slice, Clusters], float]:
-        """Return a function from some of the examples, with their clusters, to their threshold."""
+    def _threshold(self) -> Callable[[Indices | slice, Clusters], float]:
+        """Return a function that chooses the threshold of some of the examples, given their clusters."""
         promise, examples, request = self.promise, self.examples, self.request
         guarantee = GUARANTEES[request.guarantee]
         if request.among is None:
@@ -150,8 +151,8 @@ class _OneTarget:
             return lambda rows, clusters: guarantee.threshold(
                 Steps.of(losses.taken(rows), clusters), promise.bound(clusters.are_units)
             )
-        changes, grid = _answered(promise, examples), FAMILIES[request.rule].grid(examples.scale)
-        return lambda rows, clusters: guarantee.among(
+        changes, grid = _answer_changes(promise, examples), FAMILIES[request.rule].grid(examples.scale)
+        return lambda rows, clusters: guarantee.threshold_among(
             Answered(grid, examples.scale, changes.taken(rows), clusters), promise.bound(clusters.are_units)
         )
 
@@ -169,23 +170,23 @@ class _OneTarget:
         yield from zip(parts, np.split(np.argsort(number, kind="stable"), ends[:-1]), strict=True)
 
     def _merged(self, names: list[str], place: Indices) -> list[Merged]:
-        """Merge small groups or clades, whose names, and the place of each example among them, are given."""
+        """Merge small groups or clades, given their names and the position of each example's among them."""
         request, tree = self.request, self.examples.hierarchy
-        everyone = self.examples.counted(request)
-        least = self.promise.bound(everyone.are_units).needed * (everyone.largest or 1)
+        everyone = self.examples.units(request)
+        needed = self.promise.bound(everyone.are_units).needed * (everyone.largest or 1)
         sizes: dict[str, float] = {name: float(size) for name, size in (request.merge_sizes or {}).items()}
         if request.merge_sizes is None:
             units = np.unique(np.stack([place, everyone.member]), axis=1)[0] if everyone.largest is None else place
             sizes = dict(zip(names, np.bincount(units, minlength=len(names)).tolist(), strict=True))
         sizes = dict.fromkeys(names, 0.0) | sizes
         if (depth := request.clade_depth(tree)) is None:
-            return merged_groups(sizes, least)
+            return merged_groups(sizes, needed)
         ends = (tree.depth == depth) | (tree.is_leaf & (tree.depth < depth))
-        return merged_clades(tree, dict.fromkeys(tree.names[ends].tolist(), 0.0) | sizes, least)
+        return merged_clades(tree, dict.fromkeys(tree.names[ends].tolist(), 0.0) | sizes, needed)
 
-    def _note_of(self, small: list[str]) -> str:
-        """Say that there are too few examples, in some groups or clades."""
-        clusters, by = self.examples.counted(self.request), self.request.by
+    def _small_note(self, small: list[str]) -> str:
+        """Say that there are too few examples, or too few in some groups or clades."""
+        clusters, by = self.examples.units(self.request), self.request.by
         if by == "all":
             return f"{self._too_few(clusters, '')}. Until then, the answer is always the root."
         return (
@@ -197,57 +198,56 @@ class _OneTarget:
     def _too_few(self, clusters: Clusters, there: str) -> str:
         number = counted(clusters.number, clusters.unit, f"{clusters.unit}s")
         least = _needed(self.promise.bound(clusters.are_units), clusters)
-        return f"{self.said()} cannot be promised with {number}{there}: at least {least} are needed"
+        return f"{self.target()} cannot be promised with {number}{there}: at least {least} are needed"
 
-    def _beyond(self, loss: Fraction, clusters: Clusters, there: str) -> str:
-        """Say that even the most specific answers lose too much."""
+    def _out_of_reach(self, loss: Fraction, clusters: Clusters, there: str) -> str:
+        """Say that even the most specific answers do not reach the target."""
         why = "" if loss > self.promise.alpha else ", which leaves too little room for chance"
-        reached = float(self.promise.loss.level_of(loss))
+        reached = float(self.promise.loss.level_at(loss))
         return (
-            f"{self.said()} cannot be promised{there}: the most specific answers reach {reached:.4g} on these "
+            f"{self.target()} cannot be promised{there}: the most specific answers reach {reached:.4g} on these "
             f"{clusters.unit}s{why}. Promise less, or collect more examples."
         )
 
     # Other data than the calibration data ------------------------------------------------------------------------
 
     def for_other_data(self) -> Thresholds:
-        """Return the threshold for data with the expected shares; or those for examples of all weights."""
+        """Return the threshold for data with the expected shares, or those for examples of every weight."""
         request, examples, alpha = self.request, self.examples, self.promise.alpha
         if examples.weights is not None:
-            weighing = Weighing.by_weights(examples.weights, alpha)
+            counting = Reweighting.by_weights(examples.weights, alpha)
         else:
-            weighing = Weighing.by_shares(
-                Strata.of(examples.hierarchy, request.expect or {}), examples.labels, alpha
-            )
-        losses = losses_of(self.promise, request, examples)
-        steps = Steps.of(losses, examples.counted(request)).weighed(weighing)
-        budget = weighing.budget
+            strata = Strata.of(examples.hierarchy, request.expect or {})
+            counting = Reweighting.by_shares(strata, examples.labels, alpha)
+        losses = losses_of(self.promise, request, examples).reweighted(counting)
+        steps = Steps.of(losses, replace(examples.units(request), size=counting.divisor))
+        budget = counting.budget
         weight_steps: tuple[tuple[float, float], ...] = ()
         if request.weights:
-            weight_steps = steps.affordable(budget, 1 - alpha)
-            budget -= (1 - alpha) * Fraction(int(weighing.times.sum()), weighing.parts * len(examples))
-        notes = list(weighing.notes)
+            weight_steps = steps.by_weight(budget, 1 - alpha)
+            budget -= (1 - alpha) * Fraction(int(counting.numerator.sum()), counting.denominator * len(examples))
+        notes = list(counting.notes)
         try:
-            tau = steps.within(budget)
-        except AffordsNothing:
+            tau = steps.up_to(budget)
+        except OverBudget:
             there = "an example of the mean weight" if request.weights else "data with the expected shares"
             problem = (
-                f"{self.said()} cannot be promised with {counted(len(examples), 'example', 'examples')} for "
+                f"{self.target()} cannot be promised with {counted(len(examples), 'example', 'examples')} for "
                 f"{there}: more are needed where they count most"
             )
-            if not self.promise.loss.is_0_at_the_root:
+            if not self.promise.loss.is_0_at_root:
                 raise CannotPromiseError(f"{problem}, or promise less.") from None
             tau, notes = np.inf, [*notes, f"{problem}. Until then, the answer is always the root."]
-        calibrated_on = {"": (weighing.effective_number, len(examples))}
+        calibrated_on = {"": (counting.effective_number, len(examples))}
         return Thresholds({"": tau}, calibrated_on, weight_steps=weight_steps, notes=notes)
 
 
 def _needed(bound: Bound, clusters: Clusters) -> str:
-    """Say how many clusters or examples a promise needs."""
+    """Say how many clusters or examples a bound needs."""
     return f"{bound.needed:,}" + ("" if clusters.largest is None else f" times {clusters.largest:,} examples")
 
 
-# A threshold for each rank ---------------------------------------------------------------------------------------
+# Levels per rank: a threshold for each ---------------------------------------------------------------------------
 
 
 def _by_rank(promises: Sequence[Promise], request: Request, examples: CalibrationSet) -> Thresholds:
@@ -256,12 +256,11 @@ def _by_rank(promises: Sequence[Promise], request: Request, examples: Calibratio
     notes: list[str] = []
     for promise in promises:
         rank, rows = promise.rank, promise.loss.rows(examples.labels)
-        clusters = examples.counted(request, rows)
+        clusters = examples.units(request, rows)
         if not len(clusters.member):
             raise ScoreError(
-                f"No example belongs to an unknown {rank}: none has a label with nodes of that rank below it. "
-                f"Give examples of taxa that the tree does not have, labelled by the deepest node that they "
-                f"belong to."
+                f"There are no examples of an unknown {rank}: no label has nodes of that rank below it. Add "
+                f"examples of taxa that the tree lacks, labelled with the deepest node that they belong to."
             )
         bound = promise.bound(clusters.are_units)
         calibrated_on[promise.name] = clusters.number, len(clusters.member)
@@ -279,10 +278,11 @@ def _by_rank(promises: Sequence[Promise], request: Request, examples: Calibratio
 
 
 def _rank_steps(examples: CalibrationSet, promise: Promise, rows: Indices, clusters: Clusters) -> Steps:
-    """Return the steps of losses that are 1 below the largest likelihood of a wrong node."""
+    """Return the steps of losses that are 1 where the threshold is below the likelihood of a wrong node."""
     score = examples.wrong_at[promise.name][rows]
     grid = FAMILIES["threshold"].grid(examples.scale)
     wrong = score > grid[-1]
     one = wrong.astype(np.int64)
     changes = Changes(score[wrong], (one[wrong],), np.append(0, np.cumsum(one)))
-    return Steps.of(Losses(changes, np.zeros_like(one), 1, grid, from_root=True), clusters)
+    losses = Losses(changes, base=np.zeros_like(one), denominator=1, grid=grid, from_root=True)
+    return Steps.of(losses, clusters)

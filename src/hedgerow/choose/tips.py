@@ -1,4 +1,7 @@
-"""The most likely tip of each example: the clade it lies in, and its likelihood, counted in bins."""
+"""The most likely tip of each example: its clade, and its likelihood, counted in bins.
+
+A tip is a node with nothing likely below it: where leaves have likelihoods, a leaf.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
     from hedgerow.tree import Hierarchy, Indices
 
 _EDGES = np.arange(-16, 16.01, 0.5)
-"""The logits where one bin ends and the next begins: fixed, so that they depend on no example."""
+"""The logits where one bin ends and the next begins; they depend on no example."""
 BINS = len(_EDGES) + 1
 _AT_ONCE = 1024
 
@@ -31,12 +34,12 @@ def tip_likelihoods(q: AnyLikelihoods, candidates: Candidates) -> NDArray[np.flo
 
 
 def clades_of(q: AnyLikelihoods, depth: int, candidates: Candidates) -> NDArray[np.object_]:
-    """Return the name of the clade of each example: the node above its most likely tip at a depth, or the tip."""
+    """Return the name of the clade of each example: the ancestor of its most likely tip at a depth, or the tip."""
     return q.hierarchy.names[clade_of_node(q.hierarchy, depth)[most_likely_tip(q, candidates)]]
 
 
 def clade_of_node(hierarchy: Hierarchy, depth: int) -> Indices:
-    """Return the node above each node at a depth, or the node itself if it is not below that depth."""
+    """Return the ancestor of each node at a depth, or the node itself if it is not below that depth."""
     above = np.arange(len(hierarchy))
     for level in hierarchy.levels[depth + 1 :]:
         above[level] = above[hierarchy.parent[level]]
@@ -48,7 +51,7 @@ def bins_of(tips: NDArray[np.float64]) -> Indices:
     return np.searchsorted(from_logit(_EDGES, "probability"), tips, side="right")
 
 
-def mean_of_each(values: NDArray[np.float64], clusters: ArrayLike | None) -> NDArray[np.float64]:
+def cluster_means(values: NDArray[np.float64], clusters: ArrayLike | None) -> NDArray[np.float64]:
     """Return the mean of each cluster, in order of first appearance; without clusters, the values."""
     if clusters is None:
         return values
@@ -56,19 +59,19 @@ def mean_of_each(values: NDArray[np.float64], clusters: ArrayLike | None) -> NDA
     return np.asarray(np.bincount(member, values) / np.bincount(member), dtype=np.float64)
 
 
-def ranks_of(bins: Indices, counts: Indices, random: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the share of larger values among those counted so far and the value itself, ties broken at random.
+def p_values(bins: Indices, counts: Indices, random: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of larger values among all values up to each, ties broken at random.
 
-    If all values are exchangeable, the results are independent and uniform.
+    If all values are exchangeable, these conformal p-values are independent and uniform.
 
     Parameters
     ----------
     bins
-        The bins of new values, in their order.
+        The bin of each new value, in the order of arrival.
     counts
-        [bins] How many values there were in each bin before.
+        [bins] The number of earlier values in each bin.
     random
-        A uniform number for each value.
+        A uniform random number for each new value.
     """
     result = np.empty(len(bins))
     total = counts.astype(np.int64)

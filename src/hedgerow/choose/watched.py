@@ -1,4 +1,4 @@
-"""What a monitor needs to know of answers, from likelihoods or from a table that `hedgerow predict` wrote."""
+"""The answers that a monitor watches, from likelihoods or from a table that `hedgerow predict` wrote."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 TIP = "tip_likelihood"
-"""The column of the likelihood of the most likely tip."""
+"""The column of the probability of the most likely tip."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """The answers to some examples, and what a monitor needs to know of them."""
+    """The answers to some examples, with what a monitor needs to know about these."""
 
     answers: Indices
     """Nodes of the tree of the point."""
     tips: Floats | None = None
-    """The likelihood of the most likely tip of each."""
+    """The probability of the most likely tip of each example."""
     names: Texts | None = None
-    """The group or clade of each, if the point has thresholds for them."""
+    """The group or clade of each example, if the point has thresholds for them."""
     clusters: Texts | None = None
     ids: Texts | None = None
 
@@ -62,7 +62,7 @@ class Watched:
         clusters: ArrayLike | None = None,
         weights: ArrayLike | None = None,
     ) -> Watched:
-        """Answer examples; the parameters are those of `Monitor.update`."""
+        """Answer examples with a point; the other parameters are those of `Monitor.update`."""
         likelihoods: Any = q if hasattr(q, "scale") else Likelihoods.of(point.hierarchy, q, point.scale)
         tree, count = likelihoods.hierarchy, len(likelihoods)
         answers = point.predict(likelihoods, groups if point.by == "group" else None, weights)
@@ -84,9 +84,18 @@ class Watched:
         labels: str | os.PathLike[str] | None = None,
         read_as: ScoreReading | None = None,
     ) -> tuple[Watched, Indices | None]:
-        """Read answers that `hedgerow predict --point` wrote; with a file of labels, those that have one.
+        """Read a table that `hedgerow predict --point` wrote, and the labels of its answers.
 
-        `read_as` says how the file of labels is read.
+        Parameters
+        ----------
+        point
+            The point of the answers.
+        path
+            The table.
+        labels
+            A file of labels; then only answers with a label are returned.
+        read_as
+            How to read the file of labels.
 
         Returns
         -------
@@ -102,7 +111,7 @@ class Watched:
             columns = table.texts(list(wanted.values()))
             texts = {name: np.array(columns[place].to_pylist(), dtype=object) for name, place in wanted.items()}
         if not len(texts["prediction"]):
-            raise FileError(f"{shown} has a header and no rows: there are no answers in it.")
+            raise FileError(f"{shown} has a header but no answers.")
         clusters = texts.get("cluster")
         found = cls(
             _nodes(tree, texts["prediction"], shown),
@@ -114,13 +123,13 @@ class Watched:
         if labels is None:
             return found, None
         if found.ids is None:
-            raise ScoreError(f"{shown} has no column 'id', by which labels could be joined.")
+            raise ScoreError(f"{shown} has no column 'id', which labels are joined by.")
         file = LabelFile(labels, tree, read_as or ScoreReading())
         place = file.find(found.ids)
         assert file.nodes is not None  # noqa: S101
         there = np.flatnonzero((place >= 0) & (file.nodes[place] > MISSING))
         if not len(there):
-            raise ScoreError(f"No id of {shown} has a label in {file.path}. Write the ids alike.")
+            raise ScoreError(f"No id of {shown} has a label in {file.path}. Use the same ids in both.")
         labelled = found.taken(there)
         if labelled.clusters is None and point.clusters is not None and "clusters" in file.about:
             labelled = replace(labelled, clusters=file.about["clusters"][place[there]])
@@ -132,7 +141,7 @@ def _nodes(tree: Hierarchy, names: Texts, path: str) -> Indices:
     if unknown:
         raise UnknownNameError(
             f"{path}: the answer {some(unknown)} is not in the tree of the point.{closest(unknown[:3], tree)} "
-            f"Give the point with which these answers were made."
+            f"Give the point that these answers were made with."
         )
     return tree.indices(names)
 

@@ -18,7 +18,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.files import is_remote, stem, write_json
 
 _TARGETS = ("target", "per_rank", "overclassification", "among", "guarantee", "delta", "output", "json_file")
-"""The options in which suggestions differ from the command that was given."""
+"""The options that suggested commands replace."""
 
 
 @verb(
@@ -48,7 +48,7 @@ def select(
     from hedgerow.show import print_point, print_text
 
     for remote in filter(is_remote, given.scores):
-        raise ParameterError(f"{remote} is not on this machine, and select reads files here: copy it first.")
+        raise ParameterError(f"{remote} is not on this machine: copy it here first.")
     check_outputs(output, json_file, inputs=given.inputs(temperature))
     opened, _ = given.tempered(given.open_parts(), temperature)
     prior_by_group = opened.prior is not None and opened.prior.groups is not None
@@ -77,7 +77,7 @@ def select(
     print_point(
         explanation,
         Console(),
-        then=shlex.join(["hedgerow", "predict", *_new(given, output)]),
+        then=shlex.join(["hedgerow", "predict", *_predict_arguments(given, output)]),
         select=shlex.join(call_without(*_TARGETS)),
     )
     typer.echo(f"The point is in {output}.", err=True)
@@ -86,12 +86,12 @@ def select(
         write_json(json_file, {"point": content, **explanation.to_dict()})
 
 
-def _new(given: ScoreInput, point: Path) -> list[str]:
-    """Return the arguments of `predict` that answer new files like these at a point."""
+def _predict_arguments(given: ScoreInput, point: Path) -> list[str]:
+    """Return the arguments of `predict` that answer new files like these with a point."""
     first, many = given.files[0], given.is_many
     reading = replace(given.unlabelled(), group_column=given.reading.group_column)
-    facts = (reading.group_column, reading.event_column, reading.weight_column)
-    if any(facts) and given.reading.labels_file is not None:
+    columns = (reading.group_column, reading.event_column, reading.weight_column)
+    if any(columns) and given.reading.labels_file is not None:
         file = f"NEW-FACTS{_endings(Path(given.reading.labels_file))}"
         reading = replace(reading, labels_file=file, id_column=given.reading.id_column)
     new, answers = ("NEW/*", "answers/*.csv") if many else ("NEW", "answers.csv")
@@ -100,5 +100,5 @@ def _new(given: ScoreInput, point: Path) -> list[str]:
 
 
 def _endings(path: Path) -> str:
-    """Return all that follows the stem of a name, such as `.csv.gz`."""
+    """Return all endings of a file name, such as `.csv.gz`."""
     return path.name[len(stem(path)) :]

@@ -1,4 +1,4 @@
-"""What a monitor has seen, how strong the evidence is, and what to do."""
+"""Printing monitors: what was counted, how strong the evidence is, and what to do."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def print_monitor(monitor: Monitor, console: Console) -> None:
     ]
     if monitor.shift.units:
         evidence = _written(monitor.shift.evidence, goal)
-        rows.append(["what the model says", f"{monitor.shift.units:,}", "", "", evidence])
+        rows.append(["the model is as sure", f"{monitor.shift.units:,}", "", "", evidence])
     head = ["test", f"{unit}s", "% loss", "% tested", f"evidence (alarm at {goal:g})"]
     print_table(console, head, rows)
     if monitor.point.request.guarantee == "conformal" and any(test.units for test in monitor.promise):
         print_text(
             console,
-            "A conformal promise is an average over calibration sets, so what is tested is a loss that few of "
+            "A conformal promise is an average over calibration sets, so a larger loss is tested, which few of "
             "them exceed.",
         )
     console.print()
@@ -49,15 +49,15 @@ def print_monitor(monitor: Monitor, console: Console) -> None:
     if monitor.shift.evidence >= goal:
         print_text(
             console,
-            "ALARM: the model is no longer as sure of its answers as it was of the calibration examples, so these "
-            "are not like those, and the promise may be broken.",
+            "ALARM: the model is no longer as sure of its answers as it was in calibration. The examples have "
+            "changed, and the promise may be broken.",
             "bold red",
         )
     if monitor.alarm:
         print_text(
             console,
-            "Next: label a new random sample of examples, and choose the point anew with them: hedgerow select. "
-            "Then watch the new point with a new state.",
+            "Next: label a random sample of new examples and choose a new point with it: hedgerow select. Then "
+            "watch that point with a new state.",
         )
         return
     with_labels = sum(test.units for test in monitor.promise)
@@ -69,8 +69,8 @@ def print_monitor(monitor: Monitor, console: Console) -> None:
     each = " for each of the two" if len(seen) > 1 else ""
     print_text(
         console,
-        f"No alarm after {' and '.join(seen)}. You may look as often as you like: a false alarm has a probability "
-        f"of at most {100 * monitor.delta:g} %{each}.",
+        f"No alarm after {' and '.join(seen)}. Look as often as you like: the probability of a false alarm is at "
+        f"most {100 * monitor.delta:g} %{each}.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Operating points, printed with what they promise and what they give."""
+"""Printing operating points: what they promise, and what they give."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 _SHOWN = ("correct", "exact", "precision", "recall", "f1")
 _EACH_CLUSTER = ", where each cluster counts once"
 _HARDER = (
-    "Over all these examples, the target is missed: large clusters are harder than small ones, and count no more."
+    "Over all these examples, the target is missed: large clusters are harder than small ones but count no more."
 )
 _WORDS = {
     "correct": "Right at least {0} of the time",
-    "precision": "At least {0} of what the answers say is right",
+    "precision": "At least {0} of the answers' information is right",
     "recall": "At least {0} of the labels' information is found",
     "exact": "The label itself at least {0} of the time",
     "f1": "An F1 of at least {0}",
@@ -70,7 +70,7 @@ def print_point(explanation: Explanation, console: Console, *, then: str, select
 
 
 def promises(point: OperatingPoint) -> list[str]:
-    """Return what a point promises, one sentence per target; or that it never answers."""
+    """Return what a point promises, one sentence for each promise, or that every answer is the root."""
     if always_root(point):
         return [f"Every answer is the root: nothing else keeps {point.promise}."]
     asked = point.request
@@ -89,19 +89,19 @@ def promises(point: OperatingPoint) -> list[str]:
     name, level = asked.metric_name, float(asked.level)
     if asked.among is not None:
         what = _AMONG.get(name, f"have {name}")
-        return [f"At least {_with_sign(level)} of the answers {_those(point, asked.among)} {what}{each}."]
+        return [f"At least {_with_sign(level)} of the answers {_where(point, asked.among)} {what}{each}."]
     if name not in _WORDS:
         return [f"A mean {name} of at {'most' if point.at_most else 'least'} {level:g}{each}."]
     return [_WORDS[name].format(_with_sign(level)) + f"{each}."]
 
 
 def always_root(point: OperatingPoint) -> bool:
-    """Return whether a point can keep its promise only by never answering."""
+    """Return whether a point keeps its promise only by always answering the root."""
     return point.root_is_safe and all(tau == math.inf for tau in point.thresholds.values())
 
 
-def _those(point: OperatingPoint, among: str) -> str:
-    """Say which answers a promise is about."""
+def _where(point: OperatingPoint, among: str) -> str:
+    """Say where the answers are that a promise covers."""
     if among == ANSWERED:
         return "below the root"
     is_depth = among.isdecimal() and among not in point.hierarchy.rank_names
@@ -109,7 +109,7 @@ def _those(point: OperatingPoint, among: str) -> str:
 
 
 def meaning(point: OperatingPoint) -> str:
-    """Return what the guarantee means; nothing for a point that never answers."""
+    """Say what the guarantee means; nothing if every answer is the root."""
     if always_root(point):
         return ""
     one = _unit(point)
@@ -120,24 +120,23 @@ def meaning(point: OperatingPoint) -> str:
     number = counted(point.examples, one, f"{one}s")
     if point.clusters is not None:
         number += f" in {counted(point.clusters, 'cluster', 'clusters')}"
-    return GUARANTEES[asked.guarantee].meaning(unit, number, float(asked.delta)) + _elsewhere(point)
+    return GUARANTEES[asked.guarantee].meaning(unit, number, float(asked.delta)) + _new_data(point)
 
 
 def _unit(point: OperatingPoint) -> str:
     return "example" if point.pool is None else "event"
 
 
-def _elsewhere(point: OperatingPoint) -> str:
-    """Return what the promise is about if new data differ from the calibration data."""
+def _new_data(point: OperatingPoint) -> str:
+    """Say which new data the promise is for, if they differ from the calibration data."""
     if point.request.weights:
         return (
-            " It is for new data that differ from these as the weights say, and is approximate if the weights "
-            "were estimated."
+            " It is for new data that differ from these by the weights, and is approximate if the weights were "
+            "estimated."
         )
     if point.request.expect:
         return (
-            " It is for data in which the classes have the expected shares, and is approximate if these were "
-            "estimated."
+            " It is for new data with the expected shares of classes, and is approximate if these were estimated."
         )
     return ""
 
@@ -171,7 +170,7 @@ def _print_answers(explanation: Explanation, console: Console) -> None:
 
 
 def _print_silence(explanation: Explanation, silence: Silence, console: Console, select: str) -> None:
-    """Say why nearly every answer is the root, and what would answer."""
+    """Print why nearly every answer is the root, and which requests would give more answers."""
     point, root = explanation.point, 1 - explanation.answered / explanation.examples
     asked = point.request
     print_text(console, f"{_with_sign(root)} of the answers are the root.", "yellow")
@@ -181,8 +180,8 @@ def _print_silence(explanation: Explanation, silence: Silence, console: Console,
         have = counted(silence.answered, f"{unit} has", f"{unit}s have")
         print_text(
             console,
-            f"{why}: only {have} an answer {_those(point, asked.among)} with a likelihood above {tau}, where the "
-            f"search for a threshold begins; at least {silence.needed:,} are needed.",
+            f"{why}: only {have} an answer {_where(point, asked.among)} with a likelihood above {tau}, where the "
+            f"search for a threshold starts; at least {silence.needed:,} are needed.",
         )
         why = "Wrong there"
     if silence.obstacles:
@@ -197,14 +196,16 @@ def _print_silence(explanation: Explanation, silence: Silence, console: Console,
     if silence.suggestions:
         _print_suggestions(silence, float(asked.delta), console, select)
     else:
-        print_text(console, f"None of {silence.tried - 1} other requests would answer much more.\n")
+        print_text(console, f"None of {silence.tried - 1} other requests tried would give many more answers.\n")
     if silence.by_rank:
-        print_text(console, "Levels by rank may answer more, since an answer above a rank is not wrong there:")
+        print_text(
+            console, "Levels per rank may give more answers, since an answer above a rank is not wrong there:"
+        )
         console.print(Text(f"  {select} {shlex.join(silence.by_rank)} -o point.json\n"), soft_wrap=True)
 
 
 def _print_suggestions(silence: Silence, delta: float, console: Console, select: str) -> None:
-    print_text(console, "\nOther requests that would answer more, as tried with these examples:")
+    print_text(console, "\nRequests that gave more answers on these examples:")
     for each in silence.suggestions:
         said = (
             f"{_with_sign(each.answered)} answered, {_with_sign(each.right_of_answered)} of these right "
@@ -215,20 +216,21 @@ def _print_suggestions(silence: Silence, delta: float, console: Console, select:
     share = float(f"{delta / silence.tried:.3g}")
     print_text(
         console,
-        f"A request that was chosen because it did well on these examples promises nothing. Choose the point with "
-        f"other examples, or add --guarantee pac --delta {share:g}: δ is then divided by the {silence.tried} "
-        f"requests that were tried.\n",
+        f"A request chosen because it did well on these examples promises nothing. Choose the point with other "
+        f"examples, or add --guarantee pac --delta {share:g}, which divides δ by the {silence.tried} requests "
+        f"tried.\n",
     )
 
 
 def _figures(explanation: Explanation, means: Mapping[str, float]) -> str:
+    """Write the means of metrics."""
     found = [f"{name} {_with_sign(means[name])}" for name in _SHOWN]
     found += [f"{name} {means[name]:z.4g} on average" for name in _own_metric(explanation)]
     return ", ".join(found)
 
 
 def _falls_short(explanation: Explanation) -> bool:
-    """Return whether the target is met where each cluster counts once, but not by the mean over all examples."""
+    """Return whether the target is met by the mean over clusters, but not by the mean over examples."""
     asked, by_cluster = explanation.point.request, explanation.cluster_metrics or {}
     name, level = asked.metric_name, 0 if asked.target is None else asked.level
     sign = -1 if explanation.point.at_most else 1
@@ -236,7 +238,7 @@ def _falls_short(explanation: Explanation) -> bool:
 
 
 def _own_metric(explanation: Explanation) -> list[str]:
-    """Return the metric of the target, if it is none of those that are always shown."""
+    """Return the metric of the target, unless it is always shown."""
     name = explanation.point.request.metric_name
     return [name] * (name in explanation.metrics and name not in _SHOWN)
 
@@ -253,6 +255,7 @@ def _print_thresholds(point: OperatingPoint, console: Console) -> None:
 
 
 def _threshold(point: OperatingPoint, tau: float) -> str:
+    """Write a threshold."""
     if math.isinf(tau) and tau > 0:
         return "never passed" if point.by == "rank" else "never passed: always the root"
     if FAMILIES[point.request.rule].is_lambda:
