@@ -103,7 +103,7 @@ class Draws:
         part = CalibrationSet(
             self.pool.hierarchy, self.pool.labels[rows], self.pool.scale, events=events, clusters=names
         )
-        return thresholds_of(self.request, part).thresholds[""]
+        return thresholds_of(self.request, self.request.promises(part.hierarchy), part).thresholds[""]
 
     def truth(self, tau: float) -> NDArray[np.float64]:
         """The value of the metric for every example of the population at a threshold."""

@@ -61,7 +61,12 @@ def made_point(
     if rule == "ranks":
         asked = {"per_rank": dict.fromkeys(taus, 0.9)}
     request = Request.of(
-        guarantee="empirical", groups=by == "group", clades=clade_depth, settings=settings, **asked
+        guarantee="empirical" if "weight_steps" not in fields else "conformal",
+        groups=by == "group",
+        weights="weight_steps" in fields,
+        clades=clade_depth,
+        settings=settings,
+        **asked,
     )
     usual: dict[str, Any] = {"scale": "probability", "examples": 100}
     return hr.OperatingPoint(tree, request, thresholds=taus, **usual | fields)

@@ -17,7 +17,7 @@ from hedgerow.choose.tips import clades_of, tip_likelihoods
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import Treatment
-from hedgerow.measure import Clusters, Events, check_filled, example_blocks
+from hedgerow.measure import Clusters, Events, Ranks, check_filled, example_blocks
 from hedgerow.score_files import Progress, silent
 
 if TYPE_CHECKING:
@@ -77,10 +77,10 @@ class CalibrationSet:
 
     def answers(self, point: OperatingPoint) -> Indices:
         """Return the answers of a point for whose request these examples were gathered."""
-        if self.paths is not None:
-            candidates = Candidates.of(self.hierarchy, point.settings)
-            return self.paths.answers(point.thresholds_by_node(self.hierarchy), candidates, self.scale)
-        if point.weight_steps:
+        if point.by == "rank":
+            assert self.paths is not None, "these examples were gathered without answers"  # noqa: S101
+            return self.paths.answers(point.thresholds_by_node(self.hierarchy))
+        if point.request.weights:
             tau = point.thresholds_of_weights(self.weights, len(self))
         else:
             tau = point.thresholds_of(self.names(point.by), len(self))
@@ -108,12 +108,17 @@ def gather(
     weights: ArrayLike | bool | None = None,
     scale: Scale | None = None,
     progress: Progress = silent,
+    answers: bool = True,
 ) -> CalibrationSet:
-    """Read a calibration set in one pass; the other parameters are those of `select`."""
+    """Read a calibration set in one pass.
+
+    With `answers=False`, which takes less time, it cannot answer by rank; the other parameters are those of
+    `select`.
+    """
     promises, parts = request.promises(hierarchy), []
     with progress("Reading scores", getattr(scores, "rows", None)) as advance:
         for block in example_blocks(hierarchy, scores, labels, classes, None, scale):
-            parts.append(_of_block(request, promises, block))
+            parts.append(_of_block(request, promises, block, answers))
             advance(len(block))
     count = sum(map(len, parts))
     if not count:
@@ -145,13 +150,16 @@ def gather(
     )
 
 
-def _of_block(request: Request, promises: Sequence[Promise], block: Block) -> CalibrationSet:
+def _of_block(request: Request, promises: Sequence[Promise], block: Block, answers: bool) -> CalibrationSet:
     """Return the calibration set of one block."""
     if block.labels is None:
         raise ScoreError("Choosing a point needs labels, but these blocks have none.")
     q, labels = block.likelihoods, block.labels
     candidates, depth = Candidates.of(q.hierarchy, request.settings), request.clade_depth(q.hierarchy)
     ranks = [(each.name, each.loss) for each in promises if isinstance(each.loss, RankLoss)]
+    gates = np.zeros(len(q.hierarchy), dtype=bool)
+    for _, loss in ranks:
+        gates[Ranks.of(q.hierarchy).nodes(loss.rank)] = True
     return CalibrationSet(
         q.hierarchy,
         labels,
@@ -159,7 +167,7 @@ def _of_block(request: Request, promises: Sequence[Promise], block: Block) -> Ca
         q.treatment,
         events=Events.none() if ranks else FAMILIES[request.rule].events(q, labels, candidates),
         wrong_at={name: loss.largest_wrong(q, labels, candidates) for name, loss in ranks},
-        paths=Paths.of(q, candidates) if ranks else None,
+        paths=Paths.of(q, candidates, gates) if ranks and answers else None,
         ids=block.ids,
         groups=block.groups,
         clusters=block.clusters,

@@ -115,6 +115,10 @@ class _TestedPromise:
         """Return the mean loss to test, for a false alarm with a probability of at most `delta`."""
         largest = point.request.largest_cluster
         bound = self.promise.bound(point.clusters is None or largest == 1, exactly(delta))
+        if self.name not in point.calibrated_on:
+            raise ParameterError(
+                "The point does not say how many examples it was chosen with, so it cannot be tested."
+            )
         units, examples = point.calibrated_on[self.name]
         mass = Fraction(units) if largest is None else Fraction(examples, largest)
         return GUARANTEES[bound.guarantee].tested_loss(units, mass, bound)

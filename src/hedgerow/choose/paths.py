@@ -10,7 +10,7 @@ the path to the most likely tip: see `hedgerow.choose.tips`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.infer import Candidates
-    from hedgerow.likelihood import Scale
     from hedgerow.tree import Indices
+
+    Floats = NDArray[np.float64]
 
 RANKS = "ranks"
 """The rule that has a threshold for each rank."""
@@ -34,57 +35,89 @@ RANKS = "ranks"
 @final
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """The nodes from the root to the most likely tip of each example, with their likelihoods."""
+    """The paths from the root to the most likely tips, in parts.
 
-    node: Indices
-    """[examples, depths] The root first; shorter paths repeat the tip."""
-    score: NDArray[np.float64]
-    """[examples, depths] The likelihood of each node; for a trivial one, of the node that it stands for."""
+    A part begins at the root or at a *gate*, a node that may stop the path: it has a threshold, or is impossible.
+    Thresholds decide how many parts of a path are entered; the best answer within so many parts is known before.
+    """
+
+    count: Indices
+    """How many parts the path of each example has."""
+    gate: Indices
+    """The node at which each part begins; the root first."""
+    score: Floats
+    """The likelihood of that node; for a trivial one, of the node that it stands for."""
+    answer: Indices
+    """The answer if this is the last part that is entered."""
 
     @classmethod
-    def of(cls, q: AnyLikelihoods, candidates: Candidates) -> Paths:
-        """Find the path to the most likely tip of each example."""
-        tree, node = q.hierarchy, most_likely_tip(q, candidates)
-        nodes = np.empty((len(node), int(tree.depth[node].max(initial=0)) + 1), dtype=np.int64)
-        for depth in range(nodes.shape[1] - 1, 0, -1):
-            nodes[:, depth] = node
-            node = np.where(tree.depth[node] == depth, tree.parent[node], node)
-        nodes[:, 0] = node
-        return cls(nodes, _scores_at(q, candidates.stands_for[nodes]))
+    def of(cls, q: AnyLikelihoods, candidates: Candidates, is_gate: NDArray[np.bool_]) -> Paths:
+        """Walk up from the most likely tip of each example; `is_gate` tells which nodes have a threshold."""
+        node, row = most_likely_tip(q, candidates), np.arange(len(q))
+        below = _Best(node, np.full(len(q), -1), np.full(len(q), -np.inf))
+        parts: list[tuple[NDArray[Any], ...]] = [
+            (row[:0], node[:0], *(each[:0] for each in (*below, below.score)))
+        ]
+        while len(row):
+            score = _scores_at(q, row, candidates.stands_for[node])
+            tier = np.where(score > BOTTOM[q.scale], candidates.tier[node], -1)
+            best = _Best(node, tier, score).or_below(below)
+            cut = is_gate[node] | (node == 0) | np.isneginf(score)
+            parts.append(tuple(each[cut] for each in (row, node, *best, score)))
+            going = node > 0
+            below = best._replace(tier=np.where(cut, -1, best.tier)).taken(going)
+            row, node = row[going], q.hierarchy.parent[node[going]]
+        row, gate, *columns, score = (np.concatenate(column) for column in zip(*parts[::-1], strict=True))
+        order, count = np.argsort(row, kind="stable"), np.bincount(row, minlength=len(q))
+        best, start = _Best(*columns).taken(order), np.cumsum(count) - count
+        for place in range(1, int(count.max(initial=0))):
+            here = start[count > place] + place
+            for each, new in zip(best, best.taken(here - 1).or_below(best.taken(here)), strict=True):
+                each[here] = new
+        return cls(count, gate[order], score[order], np.where(best.tier < 0, 0, best.node))
 
     @classmethod
     def join(cls, parts: Sequence[Paths]) -> Paths:
         """Concatenate the paths of several batches."""
-        longest = max(part.node.shape[1] for part in parts)
-        more = [((0, 0), (0, longest - part.node.shape[1])) for part in parts]
         return cls(
-            np.concatenate([np.pad(part.node, by, "edge") for part, by in zip(parts, more, strict=True)]),
-            np.concatenate([np.pad(part.score, by, "edge") for part, by in zip(parts, more, strict=True)]),
+            *(np.concatenate(column) for column in zip(*(vars(part).values() for part in parts), strict=True))
         )
 
-    def answers(self, thresholds: NDArray[np.float64], candidates: Candidates, scale: Scale) -> Indices:
-        """Return the most specific node of each path that, with all nodes above it, exceeds its threshold.
-
-        Parameters
-        ----------
-        thresholds
-            [nodes] The threshold of each node, on the scale of the likelihoods.
-        candidates
-            The nodes that can be answers.
-        scale
-            The scale of the likelihoods.
-        """
-        passes = self.score > thresholds[self.node]
-        passes[:, 0] = True
-        is_open = np.logical_and.accumulate(passes, axis=1) & (self.score > BOTTOM[scale])
-        tier = np.where(is_open, candidates.tier[self.node], -1)
-        best = tier.max(axis=1, keepdims=True)
-        place = np.argmax(np.where(tier == best, self.score, -np.inf), axis=1)
-        return np.where(best[:, 0] < 0, 0, self.node[np.arange(len(self.node)), place])
+    def answers(self, lowest: Floats) -> Indices:
+        """Return the most specific answer of each path whose gates are all exceeded; `lowest` is by node."""
+        if not len(self.count):
+            return self.answer
+        end = np.cumsum(self.count)
+        start = end - self.count
+        is_shut = ~(self.score > lowest[self.gate])
+        is_shut[start] = False  # the root is always open
+        first_shut = np.minimum.reduceat(np.where(is_shut, np.arange(len(is_shut)), len(is_shut)), start)
+        last: Indices = np.minimum(first_shut, end) - 1
+        return np.asarray(self.answer[last])
 
 
-def _scores_at(q: AnyLikelihoods, nodes: Indices) -> NDArray[np.float64]:
-    """Return the likelihood of each of several nodes of each example: [examples, depths], as the nodes."""
+class _Best(NamedTuple):
+    """The best answer of some examples so far."""
+
+    node: Indices
+    tier: Indices
+    """How specific it is; -1 for none."""
+    score: Floats
+
+    def or_below(self, below: _Best) -> _Best:
+        """Return the better one of each answer and one further down: more specific, then more likely."""
+        wins = (below.tier > self.tier) | ((below.tier == self.tier) & (below.score > self.score))
+        return _Best(*(np.where(wins, lower, upper) for upper, lower in zip(self, below, strict=True)))
+
+    def taken(self, rows: NDArray[Any]) -> _Best:
+        """Return those of some of the examples."""
+        return _Best(*(each[rows] for each in self))
+
+
+def _scores_at(q: AnyLikelihoods, row: Indices, node: Indices) -> Floats:
+    """Return the likelihood of one node for each of some examples."""
     if isinstance(q, Likelihoods):
-        return np.take_along_axis(as_numpy(q.values), nodes, axis=1).astype(np.float64)
-    return np.stack([q.at(column) for column in nodes.T], axis=1)
+        return as_numpy(q.values)[row, node].astype(np.float64)
+    every = np.zeros(len(q), dtype=np.int64)
+    every[row] = node
+    return q.at(every)[row]

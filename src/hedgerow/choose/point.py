@@ -17,9 +17,10 @@ from hedgerow.arrays import as_numpy
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.paths import RANKS, Paths
 from hedgerow.choose.promise import ANSWERED
-from hedgerow.choose.request import By, Request, RequestFile, from_number
+from hedgerow.choose.request import By, Request, RequestFile
 from hedgerow.choose.shift import checked_weights
 from hedgerow.choose.tips import BINS, clades_of, tip_likelihoods
+from hedgerow.choose.written import from_number
 from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, some
 from hedgerow.files import read_text, reading, write_json
 from hedgerow.infer import Candidates, most_specific_above
@@ -115,7 +116,7 @@ class OperatingPoint:
         """What has a threshold of its own: "all" examples together, or each "group", "clade" or "rank"."""
         return self.request.by
 
-    @property
+    @cached_property
     def clade_depth(self) -> int | None:
         """The depth of the clades; None without thresholds by clade."""
         return self.request.clade_depth(self.hierarchy)
@@ -172,7 +173,7 @@ class OperatingPoint:
         likelihoods = self._checked_likelihoods(q)
         if self.by == "rank":
             candidates, thresholds = self._candidates(likelihoods), self.thresholds_by_node(likelihoods.hierarchy)
-            return Paths.of(likelihoods, candidates).answers(thresholds, candidates, likelihoods.scale)
+            return Paths.of(likelihoods, candidates, thresholds > -np.inf).answers(thresholds)
         tau, candidates = self._threshold_of_each(likelihoods, groups, weights), self._candidates(likelihoods)
         if self.rule == "threshold":  # faster than with events
             return as_numpy(most_specific_above(likelihoods, candidates, tau)).astype(np.int64)
@@ -189,7 +190,7 @@ class OperatingPoint:
 
     def answer(self, block: Block) -> NDArray[np.int64]:
         """Return the answer to each example of a block."""
-        weights = block.weights if self.weight_steps else None
+        weights = block.weights if self.request.weights else None
         return self.predict(block.likelihoods, block.groups if self.by == "group" else None, weights)
 
     @property
@@ -233,7 +234,7 @@ class OperatingPoint:
     def _threshold_of_each(
         self, q: AnyLikelihoods, groups: ArrayLike | None, weights: ArrayLike | None
     ) -> NDArray[np.float64]:
-        if self.weight_steps or weights is not None:
+        if self.request.weights or weights is not None:
             return self.thresholds_of_weights(weights, len(q))
         if groups is not None and self.by != "group":
             raise ParameterError("This point does not depend on groups: leave them out.")
@@ -248,7 +249,7 @@ class OperatingPoint:
 
     def thresholds_of_weights(self, weights: ArrayLike | None, examples: int) -> NDArray[np.float64]:
         """Return the threshold of each example, by its weight."""
-        if not self.weight_steps:
+        if not self.request.weights:
             raise ParameterError("This point does not depend on weights: leave them out.")
         if weights is None:
             raise ParameterError(
@@ -256,9 +257,9 @@ class OperatingPoint:
                 f"{argument('weight_column', 'COLUMN', python='point.predict(q, weights=w)')}."
             )
         given = checked_weights(weights, examples)
-        most, tau = np.array(self.weight_steps, dtype=np.float64).T
+        most, tau = np.array(self.weight_steps, dtype=np.float64).reshape(-1, 2).T
         place = np.searchsorted(-most, -given, side="right") - 1
-        return np.where(place < 0, np.inf, tau[place])
+        return np.append(tau, np.inf)[place]
 
     def thresholds_of(self, names: ArrayLike | None, examples: int) -> NDArray[np.float64]:
         """Return the threshold of each example: that for all, or that of its group or clade."""
@@ -431,14 +432,18 @@ def point_of(content: Any, shown: str) -> OperatingPoint:
         try:
             request = Request.from_dict(content["request"], at_most=file.at_most)
             point = OperatingPoint(Hierarchy.from_dict(file.tree), request, **found)
-            promised = {each.rank for each in request.promises(point.hierarchy)}
+            promises = request.promises(point.hierarchy)
         except HedgerowError as error:
             raise ValueError(str(error).rstrip(".")) from None
+        if any(each.loss.at_most != point.at_most for each in promises):
+            raise ValueError("it promises in the wrong direction")
         if any(getattr(point, name) != getattr(file, name) for name in _DECISION):
             raise ValueError("its rule is not that of its request")
+        if (point.clusters is not None) != request.clusters or (point.weight_steps and not request.weights):
+            raise ValueError("its clusters or weights are not those of its request")
         if len(file.tip_counts) not in (0, BINS):
             raise ValueError("it has another number of bins")
-        if not _thresholds_fit(point, promised):
+        if not _thresholds_fit(point, {each.rank for each in promises}):
             raise ValueError("its thresholds do not match its groups, clades or ranks")
     return point
 

@@ -25,12 +25,14 @@ from hedgerow.choose.written import (
     from_number,
     plain_number,
     read_bounds,
+    read_flag,
     read_levels,
     read_number,
     read_size,
     read_table,
     read_target,
     read_unit,
+    typed,
 )
 from hedgerow.errors import ParameterError, argument, some
 from hedgerow.measure import Metric, Ranks, metrics
@@ -51,11 +53,13 @@ def _option(
     default: Any = None,
     *,
     read: Callable[[Any], Any] = str,
-    shown: str | bool = False,
+    shown: bool = False,
+    text: str | None = None,
     panel: str | None = PROMISES,
 ) -> Any:
     """Return a field with its option and the function that reads what users write."""
     about = {"metavar": metavar, "help": help, "read": read, "shown": shown, "panel": panel}
+    about |= {} if text is None else {"text": text}  # the default as users write it
     return field(default=default, metadata=about)
 
 
@@ -107,7 +111,8 @@ class Request:
         "With pac, the probability of breaking the promise.",
         Fraction(1, 20),
         read=read_number("delta"),
-        shown="0.05",
+        shown=True,
+        text="0.05",
     )
     among: str | None = _option(
         "answered|RANK|DEPTH",
@@ -135,7 +140,10 @@ class Request:
         "RANK|DEPTH", "A threshold for each clade at this rank or depth: that of the most likely tip."
     )
     merge_small: bool = _option(
-        None, "Merge groups or clades that have too few examples for a promise of their own.", False, read=bool
+        None,
+        "Merge groups or clades that have too few examples for a promise of their own.",
+        False,
+        read=read_flag("merge_small"),
     )
     merge_sizes: Mapping[str, Fraction] | None = _option(
         "FILE",
@@ -163,7 +171,9 @@ class Request:
     def of(cls, **given: Any) -> Request:
         """Read a request as users write it, in Python or as options; None means not given."""
         readers = {each.name: each.metadata.get("read", _as_given) for each in fields(cls)}
-        return cls(**{name: readers[name](value) for name, value in given.items() if value is not None})
+        return cls(
+            **{name: readers.get(name, _as_given)(each) for name, each in given.items() if each is not None}
+        )
 
     def __post_init__(self) -> None:
         """Fill in the default guarantee, and refuse unknown names."""
@@ -267,7 +277,7 @@ class Request:
         ]
         promises = []
         for rank, level, alpha, name in asked:
-            check_level(f"{name}: the level of {rank!r}", level, alpha, self.guarantee)
+            check_level(f"{typed(name)}: the level of {rank!r}", level, alpha, self.guarantee)
             Ranks.of(hierarchy).nodes(rank)
             unknown = name == "overclassification"
             loss = RankLoss(hierarchy, rank, unknown, self.settings.strict if unknown else self.settings)
@@ -292,8 +302,10 @@ class Request:
         if all(parts):
             yield "Thresholds are either by group or by clade: leave out one of them."
         if self.merges and not any(parts):
+            merge = argument("merge_sizes", "FILE", python="merge_sizes={...}")
+            asked = merge if self.merge_sizes else argument("merge_small", True)
             yield (
-                f"{argument('merge_small', True)} needs groups or clades: give {argument('groups', 'COLUMN')} or "
+                f"{asked} needs groups or clades: give {argument('groups', 'COLUMN')} or "
                 f"{argument('clades', 'RANK')} too, or leave it out."
             )
         if (self.unit == "example") != (self.largest_cluster is not None):

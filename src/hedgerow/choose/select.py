@@ -159,7 +159,8 @@ def select(
         settings=getattr(scores, "settings", Settings()).updated(**settings),
     )
     about: dict[str, Any] = {"groups": groups, "clusters": clusters, "weights": weights}
-    examples = gather(request, hierarchy, scores, labels, classes=classes, scale=scale, progress=progress, **about)
+    about |= {"classes": classes, "scale": scale, "progress": progress}
+    examples = gather(request, hierarchy, scores, labels, answers=False, **about)
     point = choose(request, examples)
     for note in point.notes:
         warnings.warn(note, stacklevel=2)
@@ -169,8 +170,9 @@ def select(
 def choose(request: Request, examples: CalibrationSet) -> OperatingPoint:
     """Choose the boldest point that keeps the promise of a request, with a calibration set."""
     doubts = _doubts(request, examples)
-    found, tree = thresholds_of(request, examples), examples.hierarchy
-    losses = [promise.loss for promise in request.promises(tree)]
+    tree = examples.hierarchy
+    promises = request.promises(tree)
+    found, losses = thresholds_of(request, promises, examples), [promise.loss for promise in promises]
     from importlib import metadata  # takes a while, and few need it
 
     return OperatingPoint(

@@ -144,7 +144,7 @@ def _requests(request: Request, examples: CalibrationSet) -> Iterator[Iterator[R
 def _by_rank(request: Request, examples: CalibrationSet) -> tuple[str, ...]:
     """Return the options of a request for levels by rank; empty if it is not possible."""
     plain = request.by == "all" and request.among is None and not request.is_shifted
-    if not plain or request.rule != "threshold" or request.metric_name != metrics.correct.name:
+    if not plain or request.rule != "threshold" or request.metric_name != metrics.correct.name or request.bounds:
         return ()
     levels = (f"{rank}={float(request.level):g}" for rank in Ranks.of(examples.hierarchy).names)
     return ("--per-rank", ",".join(levels), *_guarantee(request))
@@ -153,7 +153,9 @@ def _by_rank(request: Request, examples: CalibrationSet) -> tuple[str, ...]:
 def _options(request: Request) -> tuple[str, ...]:
     """Return the options for the promise of a request."""
     among = () if request.among is None else ("--among", request.among)
-    return ("--target", f"{request.metric_name}={float(request.level):g}", *among, *_guarantee(request))
+    metric, level = request.target or ("", 0)
+    named = metric if isinstance(metric, str) else request.metric_name  # as it was typed, it can be typed again
+    return ("--target", f"{named}={float(level):g}", *among, *_guarantee(request))
 
 
 def _guarantee(request: Request) -> tuple[str, ...]:

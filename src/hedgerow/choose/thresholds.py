@@ -48,9 +48,8 @@ class Thresholds:
     notes: list[str] = field(default_factory=list)
 
 
-def thresholds_of(request: Request, examples: CalibrationSet) -> Thresholds:
+def thresholds_of(request: Request, promises: Sequence[Promise], examples: CalibrationSet) -> Thresholds:
     """Return the threshold for all examples, or for each group, clade or rank."""
-    promises = request.promises(examples.hierarchy)
     if request.by == "rank":
         return _by_rank(promises, request, examples)
     search = _TargetSearch(request, examples, promises[0])

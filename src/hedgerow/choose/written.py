@@ -1,7 +1,7 @@
 """Reading what users write: exact numbers, texts of options, and tables.
 
-Numbers are read as fractions, because in floating point ``ceil(100 * 0.55)`` is 56. A file has the float that means
-the same decimal, or else the fraction as a text: "2/3".
+Numbers are read as fractions, because in floating point ``ceil(100 * 0.55)`` is 56. A file has the float that
+means the same decimal, or else the fraction as a text: "2/3".
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from hedgerow.errors import ParameterError, argument
 from hedgerow.files import is_number
+from hedgerow.measure import Metric, metrics
 from hedgerow.score_files import read_shares
 
 if TYPE_CHECKING:
@@ -81,7 +82,10 @@ def read_target(given: Any) -> tuple[Any, Fraction]:
     if not isinstance(pair, tuple | list) or len(pair) != 2 or "" in map(str, pair):
         example = argument("target", "correct=0.95", python="target=('correct', 0.95)")
         raise ParameterError(f"A target is a metric and its level, such as {example}, not {given!r}.")
-    return pair[0], exact_number("The level of the target", pair[1])
+    metric = pair[0]
+    if isinstance(metric, Metric) and metrics.METRICS.get(metric.name) is metric:
+        metric = metric.name
+    return metric, exact_number("The level of the target", pair[1])
 
 
 def read_levels(name: str) -> Callable[[Any], dict[str, Fraction]]:
@@ -95,11 +99,11 @@ def read_levels(name: str) -> Callable[[Any], dict[str, Fraction]]:
             pairs = [(str(rank), level) for rank, level in getattr(given, "items", dict)()]
         if given not in (None, {}) and (not pairs or any("" in pair for pair in pairs)):
             example = argument(name, "genus=0.9,species=0.8", python=f"{name}={{'genus': 0.9}}")
-            raise ParameterError(f"{_typed(name)} needs a level for each rank, such as {example}, not {given!r}.")
-        levels = {rank: exact_number(f"{_typed(name)}: the level of {rank!r}", level) for rank, level in pairs}
+            raise ParameterError(f"{typed(name)} needs a level for each rank, such as {example}, not {given!r}.")
+        levels = {rank: exact_number(f"{typed(name)}: the level of {rank!r}", level) for rank, level in pairs}
         if len(levels) < len(pairs):
             twice = next(rank for i, (rank, _) in enumerate(pairs) if rank in dict(pairs[:i]))
-            raise ParameterError(f"{_typed(name)} has two levels of {twice!r}: {given!r}. Leave out one.")
+            raise ParameterError(f"{typed(name)} has two levels of {twice!r}: {given!r}. Leave out one.")
         return levels
 
     return read
@@ -114,7 +118,8 @@ def read_bounds(given: Any) -> tuple[float, float]:
     if not (np.isfinite([low, high]).all() and low < high):
         example = argument("bounds", "0,6", python="bounds=(0, 6)")
         raise ParameterError(
-            f"{_typed('bounds')} must be two finite numbers, the smaller one first, such as {example}, not {given!r}."
+            f"{typed('bounds')} must be two finite numbers, the smaller one first, such as {example}, not "
+            f"{given!r}."
         )
     return low, high
 
@@ -135,7 +140,7 @@ def read_table(name: str, what: str, columns: tuple[str, str]) -> Callable[[Any]
     def read(given: Any) -> dict[str, Fraction]:
         if not hasattr(given, "items") and not (given and isinstance(given, str | os.PathLike)):
             raise ParameterError(
-                f"{_typed(name)} needs numbers by name, or a table with the columns {columns[1]} and {columns[0]}, "
+                f"{typed(name)} needs numbers by name, or a table with the columns {columns[1]} and {columns[0]}, "
                 f"not {given!r}."
             )
         pairs: Mapping[Any, Any] = given if hasattr(given, "items") else read_shares(given, *columns)
@@ -145,7 +150,7 @@ def read_table(name: str, what: str, columns: tuple[str, str]) -> Callable[[Any]
             if found[str(key)] < 0:
                 raise ParameterError(f"{what} of {key!r} must be 0 or more, not {value!s}.")
         if not found:
-            raise ParameterError(f"{_typed(name)} is empty: give at least one {columns[1]}.")
+            raise ParameterError(f"{typed(name)} is empty: give at least one {columns[1]}.")
         return found
 
     return read
@@ -154,7 +159,7 @@ def read_table(name: str, what: str, columns: tuple[str, str]) -> Callable[[Any]
 def read_unit(given: Any) -> str:
     """Read what counts once in a promise: "cluster" or "example"."""
     if given not in ("cluster", "example"):
-        raise ParameterError(f"{_typed('unit')} must be 'cluster' or 'example', not {given!r}.")
+        raise ParameterError(f"{typed('unit')} must be 'cluster' or 'example', not {given!r}.")
     return str(given)
 
 
@@ -162,14 +167,14 @@ def read_size(given: Any) -> int:
     """Read the size of the largest cluster."""
     whole = isinstance(given, int | np.integer) or (isinstance(given, str) and given.strip().isdecimal())
     if not whole or not 1 <= int(given) <= _MOST:
-        name = _typed("largest_cluster")
+        name = typed("largest_cluster")
         raise ParameterError(f"{name} must be a whole number, 1 or more, not {given!r}.")
     return int(given)
 
 
 def read_number(name: str) -> Callable[[Any], Fraction]:
     """Return a function that reads a number, and names it in errors."""
-    return lambda given: exact_number(_typed(name), given)
+    return lambda given: exact_number(typed(name), given)
 
 
 def read_flag(name: str) -> Callable[[Any], bool]:
@@ -177,7 +182,7 @@ def read_flag(name: str) -> Callable[[Any], bool]:
 
     def read(given: Any) -> bool:
         if not isinstance(given, bool | np.bool_):
-            raise ParameterError(f"{_typed(name)} must be True or False, not {given!r}.")
+            raise ParameterError(f"{typed(name)} must be True or False, not {given!r}.")
         return bool(given)
 
     return read
@@ -187,11 +192,11 @@ def check_delta(delta: Fraction) -> None:
     """Refuse a δ that is no probability between 0 and 1."""
     if not 0 < delta < 1:
         raise ParameterError(
-            f"{_typed('delta')} is the probability of breaking the promise: it must lie between 0 and 1, not "
+            f"{typed('delta')} is the probability of breaking the promise: it must lie between 0 and 1, not "
             f"{float(delta):g}. Give {argument('delta', '0.05')}, for example."
         )
 
 
-def _typed(name: str) -> str:
+def typed(name: str) -> str:
     """Return the name of an argument as it is typed, in Python or as an option."""
     return argument(name, True, python=name)

@@ -244,7 +244,8 @@ def _parameters(group: Any, without: Sequence[str]) -> Iterator[inspect.Paramete
         if is_dataclass(hint):
             yield from _parameters(hint, without)
         elif each.name not in without:
-            default = None if each.default == () else each.default
+            text = each.metadata.get("text", each.default)
+            default = None if text == () else text
             yield inspect.Parameter(
                 each.name,
                 inspect.Parameter.KEYWORD_ONLY,

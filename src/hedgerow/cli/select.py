@@ -49,7 +49,7 @@ def select(
 
     for remote in filter(is_remote, given.scores):
         raise ParameterError(f"{remote} is not on this machine: copy it here first.")
-    check_outputs(output, json_file, inputs=given.inputs(temperature))
+    check_outputs(output, json_file, inputs=given.inputs(*call_without("output", "json_file")))
     opened, _ = given.tempered(given.open_parts(), temperature)
     prior_by_group = opened.prior is not None and opened.prior.groups is not None
     reading = given.reading
