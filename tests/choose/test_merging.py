@@ -60,14 +60,14 @@ def test_merged_groups_are_calibrated_on_what_they_answer() -> None:
 
 def test_sizes_from_elsewhere_are_exact(tmp_path: Path) -> None:
     sizes = {"a": 500, "b": 400, "c": 20, "d": 18, "e": 1}
-    point = quiet(H, PEOPLE.q, LABELS, target=("correct", 0.9), groups=GROUPS, merge_sizes=sizes | {"e": 9})
+    point = quiet(H, PEOPLE.q, LABELS, target=("correct", 0.9), groups=GROUPS, merge_small=sizes | {"e": 9})
     assert point.merged == ()
     sizes["d"] = 4
-    point = quiet(H, PEOPLE.q, LABELS, target=("correct", 0.9), groups=GROUPS, merge_sizes=sizes)
+    point = quiet(H, PEOPLE.q, LABELS, target=("correct", 0.9), groups=GROUPS, merge_small=sizes)
     assert point.merged == (("c", "d", "e"),)
     assert not any("approximate" in note for note in point.notes)
     without = quiet(
-        H, PEOPLE.q, LABELS, target=("correct", 0.9), groups=GROUPS, merge_sizes={"a": 500, "b": 400, "c": 20}
+        H, PEOPLE.q, LABELS, target=("correct", 0.9), groups=GROUPS, merge_small={"a": 500, "b": 400, "c": 20}
     )
     assert without.merged == (("c", "d"),)  # the examples say that there is a group d
     assert any("The given sizes lack 'd'" in note and "approximate" in note for note in without.notes)
@@ -96,7 +96,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(hr.HedgerowError, match="needs groups or clades"):
         quiet(H, PEOPLE.q, LABELS, target=("correct", 0.9), merge_small=True)
     with pytest.raises(hr.HedgerowError, match="The size of 'a' must be 0 or more, not -1"):
-        quiet(H, PEOPLE.q, LABELS, target=("correct", 0.9), groups=GROUPS, merge_sizes={"a": -1})
+        quiet(H, PEOPLE.q, LABELS, target=("correct", 0.9), groups=GROUPS, merge_small={"a": -1})
 
 
 def test_merged_groups_keep_their_promise() -> None:
@@ -110,7 +110,7 @@ def test_merged_groups_keep_their_promise() -> None:
     for _ in range(100):
         rows = random.choice(6_000, 60, replace=False)
         sizes = {"a": 40, "b": 4, "c": 15}
-        options: dict[str, Any] = {"target": ("correct", 0.9), "groups": group[rows], "merge_sizes": sizes}
+        options: dict[str, Any] = {"target": ("correct", 0.9), "groups": group[rows], "merge_small": sizes}
         point = quiet(people.hierarchy, people.q[rows], labels[rows], **options)
         if "a" not in point.thresholds:
             continue
@@ -135,7 +135,7 @@ def test_a_group_without_examples_is_answered_with_the_root(guarantee: str) -> N
                 target=(metric, 0.5),
                 guarantee=guarantee,
                 groups=["a"] * 80,
-                merge_sizes={"a": 80, "z": 1000},
+                merge_small={"a": 80, "z": 1000},
             )
         assert point.thresholds["z"] == np.inf
         assert point.predict([[1, 0.49, 0.51]], groups=["z"]).tolist() == [0]
@@ -144,7 +144,7 @@ def test_a_group_without_examples_is_answered_with_the_root(guarantee: str) -> N
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"merge_sizes": {"a": "x"}}, "The size of 'a' must be a number, not 'x'"),
+        ({"merge_small": {"a": "x"}}, "The size of 'a' must be a number, not 'x'"),
         (
             {"unit": "example", "largest_cluster": "ten"},
             "must be a whole number, 1 or more, not 'ten'",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,6 +143,17 @@ def test_a_metric_with_bounds_is_watched(tmp_path: Path) -> None:
     unknown = hr.Monitor(hr.OperatingPoint.load(tmp_path / "p.json"))
     with pytest.raises(hr.HedgerowError, match="The metric 'steps' is not known here"):
         unknown.update(PEOPLE.q[:10], NAMES[:10])
+
+
+@pytest.mark.parametrize("level", [Fraction(2, 3), "2/3", "0.66666666666666666666666"])
+def test_levels_that_are_no_float_survive_files(level: Any, tmp_path: Path) -> None:
+    point = quiet(TREE, PEOPLE.q[:1000], NAMES[:1000], target=("correct", level), guarantee="pac")
+    monitor = hr.Monitor(point)
+    monitor.update(PEOPLE.q[1000:1100], NAMES[1000:1100])
+    monitor.save(tmp_path / "m.json")
+    again = hr.Monitor.load(tmp_path / "m.json")
+    assert again.point.request == point.request
+    assert again.evidence == monitor.evidence
 
 
 def wealth(values: list[float], alpha: float) -> float:

@@ -88,6 +88,7 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 "--target",
                 "correct=0.9",
                 "--merge-small",
+                "counted",
                 "-o",
                 "a.csv",
             ),
@@ -96,7 +97,7 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (
             (
                 *("select", "scores.csv", "--tree", "tree.csv", "--target", "correct=0.5", "--clades", "1"),
-                *("--merge-sizes", "sizes.csv", "-o", "a.csv"),
+                *("--merge-small", "sizes.csv", "-o", "a.csv"),
             ),
             "sizes.csv: line 3 has 'many' for 'size', which is not a number",
         ),

@@ -284,18 +284,27 @@ def test_small_groups_are_merged(folder: Path) -> None:
         "-o",
         "p.json",
     )
-    said = run(*asked, "--target", "correct=0.9", "--merge-small")
+    said = run(*asked, "--target", "correct=0.9", "--merge-small", "counted")
     assert "in every group or merged ones" in said
     assert re.search("Merged, with one promise and one threshold: 'east', '(north|south)', 'west'.", said)
     assert "the promise for merged groups is approximate" in said
     (folder / "sizes.csv").write_text("name,size\neast,5\nwest,6\nnorth,50\nsouth,60\n")
-    said = run(*asked, "--target", "correct=0.9", "--merge-sizes", "sizes.csv", "--json", "j")
+    said = run(*asked, "--target", "correct=0.9", "--merge-small", "sizes.csv", "--json", "j")
     assert json.loads((folder / "j").read_text())["point"]["merged"] == [["east", "west"]]
     assert "approximate" not in said
     (folder / "sizes.csv").write_text("name,size\neast,few\n")
     assert "sizes.csv: line 2 has 'few' for 'size', which is not a number" in run(
-        *asked, "--target", "correct=0.9", "--merge-sizes", "sizes.csv", fails=True
+        *asked, "--target", "correct=0.9", "--merge-small", "sizes.csv", fails=True
     )
+
+
+def test_no_table_that_is_read_is_overwritten(folder: Path) -> None:
+    for option, text in (("--expect", "class,share\nleaf1,1\n"), ("--merge-small", "name,size\nnorth,1\n")):
+        (folder / "table.csv").write_text(text)
+        asked = ("select", "more.parquet", "--tree", "tree.csv", "--target", "correct=0.8", option, "table.csv")
+        for output in (("-o", "table.csv"), ("-o", "p.json", "--json", "table.csv")):
+            assert "table.csv would overwrite table.csv" in run(*asked, *output, fails=True)
+        assert (folder / "table.csv").read_text() == text
 
 
 def test_unused_clusters_are_a_warning(folder: Path) -> None:
@@ -312,6 +321,14 @@ def test_unused_clusters_are_a_warning(folder: Path) -> None:
             "A target is a metric and its level, such as --target correct=0.95, not 'correct'",
         ),
         (["--target", "correct=high"], "The level of the target must be a number, not 'high'"),
+        (["--target", "correct=nan"], "The level of the target must be a number, not 'nan'."),
+        (["--target", "correct=1e999999999"], "The level of the target must be a number, not '1e999999999'"),
+        (
+            ["--target", "correct=0.9", "--expect", ""],
+            "--expect needs numbers by name, or a table with the columns",
+        ),
+        (["--target", "correct=0.9", "--delta", "x"], "--delta must be a number, not 'x'"),
+        (["--target", "correct=0.9", "--largest-cluster", "0"], "--largest-cluster must be a whole number, 1 or"),
         (["--target", "right=0.9"], "There is no metric 'right'"),
         (["--target", "correct=1.2"], "The level of correct must lie between 0 and 1, not at 1.2"),
         (["--target", "correct=0.9", "--delta", "2", "--guarantee", "pac"], "between 0 and 1, not 2"),
@@ -319,9 +336,9 @@ def test_unused_clusters_are_a_warning(folder: Path) -> None:
         (["--target", "correct=0.9", "--groups", "site"], "scores.csv has no column 'site' for the groups"),
         (
             ["--per-rank", "1"],
-            "per_rank needs a level for each rank, such as --per-rank genus=0.9,species=0.8, not '1'",
+            "--per-rank needs a level for each rank, such as --per-rank genus=0.9,species=0.8, not '1'",
         ),
-        (["--per-rank", "1=0.9,2=0.8,1=0.5"], "per_rank has two levels of '1'"),
+        (["--per-rank", "1=0.9,2=0.8,1=0.5"], "--per-rank has two levels of '1'"),
         (
             ["--target", "excess=0.5", "--bounds", "x"],
             "bounds must be two finite numbers, the smaller one first, such as --bounds 0,6, not 'x'",

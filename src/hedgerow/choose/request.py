@@ -25,7 +25,6 @@ from hedgerow.choose.written import (
     from_number,
     plain_number,
     read_bounds,
-    read_flag,
     read_levels,
     read_number,
     read_size,
@@ -139,16 +138,11 @@ class Request:
     clades: str | None = _option(
         "RANK|DEPTH", "A threshold for each clade at this rank or depth: that of the most likely tip."
     )
-    merge_small: bool = _option(
-        None,
-        "Merge groups or clades that have too few examples for a promise of their own.",
-        False,
-        read=read_flag("merge_small"),
-    )
-    merge_sizes: Mapping[str, Fraction] | None = _option(
-        "FILE",
-        "Merge small ones by sizes from other data: a table of name and size (with --clusters, in clusters).",
-        read=read_table("merge_sizes", "The size", ("size", "name")),
+    merge_small: Mapping[str, Fraction] | None = _option(
+        "counted|FILE",
+        "Merge groups or clades with too few examples: by their counts here, or by sizes from other data, a table "
+        "of name and size (with --clusters, in clusters).",
+        read=read_table("merge_small", "The size", ("size", "name"), counted=True),
     )
     rule: str = _option(
         "RULE",
@@ -205,11 +199,6 @@ class Request:
         """Return the request with another level of its target."""
         assert self.target is not None  # noqa: S101
         return replace(self, target=(self.target[0], level))
-
-    @property
-    def merges(self) -> bool:
-        """Whether small groups or clades are merged."""
-        return self.merge_small or self.merge_sizes is not None
 
     @property
     def is_shifted(self) -> bool:
@@ -301,11 +290,9 @@ class Request:
             yield "Levels per rank need the rule 'threshold': leave out the other rule."
         if all(parts):
             yield "Thresholds are either by group or by clade: leave out one of them."
-        if self.merges and not any(parts):
-            merge = argument("merge_sizes", "FILE", python="merge_sizes={...}")
-            asked = merge if self.merge_sizes else argument("merge_small", True)
+        if self.merge_small is not None and not any(parts):
             yield (
-                f"{asked} needs groups or clades: give {argument('groups', 'COLUMN')} or "
+                f"{typed('merge_small')} needs groups or clades: give {argument('groups', 'COLUMN')} or "
                 f"{argument('clades', 'RANK')} too, or leave it out."
             )
         if (self.unit == "example") != (self.largest_cluster is not None):

@@ -47,8 +47,7 @@ def select(
     unit: str = "cluster",
     largest_cluster: int | None = None,
     clades: int | str | None = None,
-    merge_small: bool = False,
-    merge_sizes: Table | None = None,
+    merge_small: Table | bool | None = None,
     rule: str = "threshold",
     bounds: tuple[float, float] | str | None = None,
     classes: ArrayLike | None = None,
@@ -110,10 +109,10 @@ def select(
         A depth or rank: each clade there gets its own threshold and promise, for the examples whose most likely
         tip lies in it. The tip is the most likely leaf or, where no leaf is listed, the most likely node with
         nothing listed below it. A tip above that depth is a clade of its own.
-    merge_small, merge_sizes
+    merge_small
         Groups or clades with too few examples for a promise share a threshold and a promise with others: clades
-        with those near them in the tree. With `merge_small=True` the promise is approximate, since the same
-        examples say which are small. `merge_sizes`, sizes by name that come from other data, keeps it exact.
+        with those near them in the tree. With True the promise is approximate, since the same examples say which
+        are small. Sizes by name from other data, a mapping or a table of name and size, keep it exact.
     rule
         The family of rules: "threshold", "climbing" or "expected-information".
     bounds
@@ -152,8 +151,7 @@ def select(
         unit=unit,
         largest_cluster=largest_cluster,
         clades=clades,
-        merge_small=merge_small,
-        merge_sizes=merge_sizes,
+        merge_small=None if merge_small is False else merge_small,
         rule=rule,
         bounds=bounds,
         settings=getattr(scores, "settings", Settings()).updated(**settings),
@@ -227,18 +225,18 @@ def _doubts(request: Request, examples: CalibrationSet) -> list[str]:
         doubts.append(
             f"All labels are {examples.hierarchy.names[distinct[0]]!r}: nothing is known about other classes."
         )
-    if request.merge_sizes is not None and request.by == "group":
-        unnamed = sorted(set(examples.names("group").tolist()) - request.merge_sizes.keys())
+    if request.merge_small and request.by == "group":
+        unnamed = sorted(set(examples.names("group").tolist()) - request.merge_small.keys())
         if unnamed:
             doubts.append(
                 f"The given sizes lack {some(unnamed)}: they count as 0, and the promise for groups merged with "
                 f"them is approximate. Give their sizes too."
             )
-    elif request.merges and request.merge_sizes is None:
+    elif request.merge_small == {}:
         doubts.append(
             f"The same examples say which {request.by}s are small, so the promise for merged {request.by}s is "
             f"approximate. To keep it exact, give sizes from other data: "
-            f"{argument('merge_sizes', 'FILE', python='merge_sizes={...}')}."
+            f"{argument('merge_small', 'FILE', python='merge_small={...}')}."
         )
     if examples.clusters is not None and len(set(examples.clusters.tolist())) == 1:
         raise ScoreError(

@@ -162,7 +162,7 @@ class _TargetSearch:
             return
         found, place = np.unique(self.examples.names(self.request.by).astype(str), return_inverse=True)
         names = found.tolist()
-        parts = self._merged(names, place) if self.request.merges else [(name,) for name in names]
+        parts = self._merged(names, place) if self.request.merge_small is not None else [(name,) for name in names]
         part_of = {name: i for i, part in enumerate(parts) for name in part}
         number = np.array([part_of[name] for name in names])[place]
         ends = np.cumsum(np.bincount(number, minlength=len(parts)))
@@ -173,8 +173,8 @@ class _TargetSearch:
         request, tree = self.request, self.examples.hierarchy
         everyone = self.examples.units(request)
         needed = self.promise.bound(everyone.are_units).needed * (everyone.largest or 1)
-        sizes: dict[str, float] = {name: float(size) for name, size in (request.merge_sizes or {}).items()}
-        if request.merge_sizes is None:
+        sizes: dict[str, float] = {name: float(size) for name, size in (request.merge_small or {}).items()}
+        if not sizes:
             units = np.unique(np.stack([place, everyone.member]), axis=1)[0] if everyone.largest is None else place
             sizes = dict(zip(names, np.bincount(units, minlength=len(names)).tolist(), strict=True))
         sizes = dict.fromkeys(names, 0.0) | sizes

@@ -124,7 +124,9 @@ def read_bounds(given: Any) -> tuple[float, float]:
     return low, high
 
 
-def read_table(name: str, what: str, columns: tuple[str, str]) -> Callable[[Any], dict[str, Fraction]]:
+def read_table(
+    name: str, what: str, columns: tuple[str, str], *, counted: bool = False
+) -> Callable[[Any], dict[str, Fraction]]:
     """Return a function that reads numbers by name from a mapping or from the path of a table.
 
     Parameters
@@ -135,9 +137,13 @@ def read_table(name: str, what: str, columns: tuple[str, str]) -> Callable[[Any]
         What a number is, for error messages: "The size".
     columns
         The columns of the numbers and of the names.
+    counted
+        Whether True, or "counted", is possible too: no numbers, since they are to be counted.
     """
 
     def read(given: Any) -> dict[str, Fraction]:
+        if counted and (given is True or given in ("counted", {})):
+            return {}
         if not hasattr(given, "items") and not (given and isinstance(given, str | os.PathLike)):
             raise ParameterError(
                 f"{typed(name)} needs numbers by name, or a table with the columns {columns[1]} and {columns[0]}, "
@@ -175,17 +181,6 @@ def read_size(given: Any) -> int:
 def read_number(name: str) -> Callable[[Any], Fraction]:
     """Return a function that reads a number, and names it in errors."""
     return lambda given: exact_number(typed(name), given)
-
-
-def read_flag(name: str) -> Callable[[Any], bool]:
-    """Return a function that reads True or False, and names it in errors."""
-
-    def read(given: Any) -> bool:
-        if not isinstance(given, bool | np.bool_):
-            raise ParameterError(f"{typed(name)} must be True or False, not {given!r}.")
-        return bool(given)
-
-    return read
 
 
 def check_delta(delta: Fraction) -> None:
