@@ -226,7 +226,9 @@ def test_too_few_are_those_below_the_number_that_is_named(alpha: str, clusters: 
         options = {"clusters": np.arange(number)} if clusters else {}
         target = "correct", 1 - Fraction(alpha)
         point = quiet(h, [[1, 1, 0]] * number, ["cat"] * number, target=target, among="answered", **options)
-        assert any(f"at least {least} are needed" in note for note in point.notes) == (number < least)
+        assert any(
+            f"at least {least} {'clusters' if clusters else 'examples'} are needed" in note for note in point.notes
+        ) == (number < least)
 
 
 @pytest.mark.parametrize("number", [22, 30, 60])

@@ -369,6 +369,12 @@ NAMES = ["robin", "wren"] * 20
         ({"target": ("edge_distance", 0.4), "bounds": (0, 0.5)}, "outside its bounds 0 to 0.5"),
         ({"target": ("edge_distance", 0.4), "bounds": (1, 0)}, "bounds must be two finite numbers"),
         (
+            {"target": ("correct", 0.5), "bounds": (0, 10)},
+            "The values of 'correct' lie between 0 and 1: leave out",
+        ),
+        ({"per_rank": {"1": 0.9}, "bounds": (0, 10)}, "bounds needs a target"),
+        ({"target": ("correct", 0.9), "weights": "w"}, "weights needs one number per example, not 'w'"),
+        (
             {"target": ("correct", 0.9), "information": np.arange(7)},
             "stored with the name of its measure of specificity",
         ),
@@ -399,12 +405,12 @@ def test_one_class_is_doubted() -> None:
 
 
 def test_too_few_examples_for_correctness_give_the_root_and_say_how_many_are_needed() -> None:
-    with pytest.warns(UserWarning, match="with 10 examples: at least 19 are needed.* always the root"):
+    with pytest.warns(UserWarning, match="with 10 examples: at least 19 examples are needed.* always the root"):
         point = hr.select(H, Q[:10], NAMES[:10], target=("correct", 0.95))
     assert point.threshold == math.inf
     assert point.predict(Q).tolist() == [0] * 40
     assert "always the root" in repr(point)
-    with pytest.warns(UserWarning, match="at least 59 are needed"):
+    with pytest.warns(UserWarning, match="at least 59 examples are needed"):
         hr.select(H, Q, NAMES, target=("precision", 0.95), guarantee="pac", delta=0.05)
 
 

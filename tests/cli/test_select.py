@@ -343,7 +343,7 @@ def test_unused_clusters_are_a_warning(folder: Path) -> None:
             ["--target", "excess=0.5", "--bounds", "x"],
             "bounds must be two finite numbers, the smaller one first, such as --bounds 0,6, not 'x'",
         ),
-        ([], "Give either a target (--target correct=0.95) or levels per rank (--per-rank family=0.95)."),
+        ([], "Give either a target (--target correct=0.95) or levels per rank (--per-rank family=0.95, or --over"),
         (["--target", "exact=0.99"], "exact >= 0.99 cannot be promised"),
         (["--target", "correct=0.9", "--temperature", "0"], "A temperature is a positive number, from 1e-06"),
         (["--target", "correct=0.9", "--temperature", "1e-308"], "to 1e+06, not 1e-308"),
@@ -380,7 +380,10 @@ def test_files_elsewhere_are_refused(folder: Path) -> None:
 def test_few_examples_say_how_many_are_needed(folder: Path) -> None:
     pd.read_csv("scores.csv").head(10).to_csv("few.csv", index=False)
     said = run("select", "few.csv", "--tree", "tree.csv", "--target", "correct=0.95", "-o", "p.json")
-    assert "cannot be promised with 10 examples: at least 19 are needed. Until then, the answer is always" in said
+    assert (
+        "cannot be promised with 10 examples: at least 19 examples are needed. Until then, the answer is always"
+        in said
+    )
 
 
 # Temperature and calibration -----------------------------------------------------------------------------------

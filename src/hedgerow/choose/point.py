@@ -21,7 +21,7 @@ from hedgerow.choose.request import By, Request, RequestFile
 from hedgerow.choose.shift import checked_weights
 from hedgerow.choose.tips import BINS, clades_of, tip_likelihoods
 from hedgerow.choose.written import from_number
-from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, some
+from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, counted, some
 from hedgerow.files import read_text, reading, write_json
 from hedgerow.infer import Candidates, most_specific_above
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Pooling, Scale, Treatment
@@ -361,7 +361,7 @@ class OperatingPoint:
 
     def __repr__(self) -> str:
         if self.by != "all":
-            tau = f"{len(self.thresholds)} thresholds"
+            tau = counted(len(self.thresholds), "threshold", "thresholds")
         elif self.threshold == math.inf:
             tau = "always the root"
         else:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 
 from hedgerow.choose.guarantees import GUARANTEES, Bound
-from hedgerow.choose.written import exactly
+from hedgerow.choose.written import exactly, typed
 from hedgerow.errors import ParameterError, argument, of_per_cent, some
 from hedgerow.infer import map_dense_rows
 from hedgerow.measure import Measures, Metric, Ranks
@@ -45,7 +45,7 @@ def among_nodes(hierarchy: Hierarchy, among: str | None) -> NDArray[np.bool_]:
     if among.isdecimal() and 1 <= int(among) <= hierarchy.depth.max():
         return np.asarray(hierarchy.depth >= int(among))
     raise ParameterError(
-        f"among must be 'answered', a {ranks.kind} ({some(ranks.names, 8)}) or a depth from 1 to "
+        f"{typed('among')} must be 'answered', a {ranks.kind} ({some(ranks.names, 8)}) or a depth from 1 to "
         f"{int(hierarchy.depth.max())}, not {among!r}."
     )
 

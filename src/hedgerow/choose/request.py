@@ -90,7 +90,7 @@ class Request:
     )
     per_rank: Mapping[str, Fraction] | None = _option(
         "RANK=LEVEL,...",
-        "Instead of a target: the share of examples that are not wrong at each rank (or depth).",
+        "Instead of a target: the share of examples that are not wrong at each rank (without ranks, depth).",
         read=read_levels("per_rank"),
     )
     overclassification: Mapping[str, Fraction] | None = _option(
@@ -248,11 +248,14 @@ class Request:
         return Promise("", loss, alpha, self.guarantee, self.delta / walks)
 
     def _bounds_of(self, metric: Any) -> tuple[float, float]:
-        """Return the smallest and largest value of a metric; for a plain function, 0 and 1."""
-        if self.bounds is not None:
-            return self.bounds
+        """Return the smallest and largest value of a metric; for a fraction or a plain function, 0 and 1."""
         found = metrics.METRICS.find(metric) if isinstance(metric, str) else metric
-        if isinstance(found, Metric) and not found.is_fraction:
+        is_fraction = isinstance(found, Metric) and found.is_fraction
+        if self.bounds is not None and not is_fraction:
+            return self.bounds
+        if self.bounds not in (None, (0, 1)):
+            raise ParameterError(f"The values of {found.name!r} lie between 0 and 1: leave out {typed('bounds')}.")
+        if isinstance(found, Metric) and not is_fraction:
             raise ParameterError(
                 f"The values of {found.name!r} are not fractions, so a promise needs the smallest and largest "
                 f"possible value: give {argument('bounds', 'LOW,HIGH', python='bounds=(low, high)')}."
@@ -283,7 +286,8 @@ class Request:
         if (self.target is None) != by_rank:
             whole = argument("target", "correct=0.95", python="target=('correct', 0.95)")
             ranks = argument("per_rank", "family=0.95", python="per_rank={'family': 0.95}")
-            yield f"Give either a target ({whole}) or levels per rank ({ranks})."
+            unknown = typed("overclassification")
+            yield f"Give either a target ({whole}) or levels per rank ({ranks}, or {unknown})."
         if by_rank and any(parts):
             yield "Levels per rank cannot be combined with groups or clades: leave out one of them."
         if by_rank and self.rule != "threshold":
@@ -292,13 +296,14 @@ class Request:
             yield "Thresholds are either by group or by clade: leave out one of them."
         if self.merge_small is not None and not any(parts):
             yield (
-                f"{typed('merge_small')} needs groups or clades: give {argument('groups', 'COLUMN')} or "
-                f"{argument('clades', 'RANK')} too, or leave it out."
+                f"{typed('merge_small')} needs groups or clades: give "
+                f"{argument('groups', 'COLUMN', python='groups=')} or "
+                f"{argument('clades', 'RANK', python='clades=')} too, or leave it out."
             )
         if (self.unit == "example") != (self.largest_cluster is not None):
             yield (
                 f"{example} counts examples instead of clusters, and needs the size of the largest cluster: give "
-                f"{argument('largest_cluster', 'M')} with it, or neither."
+                f"{argument('largest_cluster', 'M', python='largest_cluster=')} with it, or neither."
             )
         if self.unit == "example" and not self.clusters:
             clusters = argument("clusters", "COLUMN", python="clusters=")
@@ -322,6 +327,8 @@ class Request:
                 f"{self.guarantee!r} averages over all examples, so it cannot promise a share of the answers "
                 f"given: give {argument('guarantee', 'pac')}."
             )
+        if self.bounds is not None and by_rank:
+            yield f"{typed('bounds')} needs a target: leave it out."
         if not isinstance(self.settings.information, str):
             yield "A point is stored with the name of its measure of specificity: use 'leaves' or 'depth'."
 
@@ -346,7 +353,8 @@ class Request:
         given = {each.name: getattr(file, each.name) for each in fields(cls)}
         if given["target"] is not None:
             name, level = given["target"]
-            given["target"] = name if name in metrics.METRICS else _unregistered(name, at_most), level
+            known = name in metrics.METRICS
+            given["target"] = name if known else _unregistered(name, at_most, file.bounds is None), level
         return cls.of(**given | {"settings": Settings.from_dict(file.settings)})
 
 
@@ -359,13 +367,13 @@ def _only_for_correct() -> str:
     return f"A promise about the answers given needs the metric correct or exact: give {example}."
 
 
-def _unregistered(name: str, at_most: bool) -> Metric:
+def _unregistered(name: str, at_most: bool, is_fraction: bool) -> Metric:
     """Return a metric that only has a name."""
 
     def refuse(_: Any) -> Any:
         raise ParameterError(f"The metric {name!r} is not known here: register it with metrics.METRICS.register.")
 
-    return Metric(name, not at_most, refuse, is_fraction=True)
+    return Metric(name, not at_most, refuse, is_fraction)
 
 
 _TYPES = get_type_hints(Request) | {"target": tuple[str, Fraction] | None, "settings": dict[str, str]}

@@ -13,7 +13,7 @@ from hedgerow.choose.point import OperatingPoint
 from hedgerow.choose.request import Request
 from hedgerow.choose.thresholds import thresholds_of
 from hedgerow.choose.tips import BINS, bins_of, cluster_means
-from hedgerow.errors import ParameterError, ScoreError, argument, some
+from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.measure import labels_at_the_root, repeated_ids
 from hedgerow.score_files import Progress, silent
 from hedgerow.tree import Hierarchy, SettingKeywords, Settings
@@ -224,19 +224,6 @@ def _doubts(request: Request, examples: CalibrationSet) -> list[str]:
     if len(distinct) == 1:
         doubts.append(
             f"All labels are {examples.hierarchy.names[distinct[0]]!r}: nothing is known about other classes."
-        )
-    if request.merge_small and request.by == "group":
-        unnamed = sorted(set(examples.names("group").tolist()) - request.merge_small.keys())
-        if unnamed:
-            doubts.append(
-                f"The given sizes lack {some(unnamed)}: they count as 0, and the promise for groups merged with "
-                f"them is approximate. Give their sizes too."
-            )
-    elif request.merge_small == {}:
-        doubts.append(
-            f"The same examples say which {request.by}s are small, so the promise for merged {request.by}s is "
-            f"approximate. To keep it exact, give sizes from other data: "
-            f"{argument('merge_small', 'FILE', python='merge_small={...}')}."
         )
     if examples.clusters is not None and len(set(examples.clusters.tolist())) == 1:
         raise ScoreError(

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 def checked_weights(weights: ArrayLike, examples: int) -> NDArray[np.float64]:
     """Return one weight for each example; raise an error unless all are finite and 0 or more."""
-    given = np.asarray(weights, dtype=np.float64)
+    try:
+        given = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ScoreError(f"weights needs one number per example, not {weights!r:.80}.") from None
     if given.shape != (examples,):
         raise ScoreError(f"weights needs one entry per example, {examples:,}; got shape {given.shape}.")
     if (bad := ~((given >= 0) & (given < np.inf))).any():

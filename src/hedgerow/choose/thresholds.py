@@ -14,7 +14,7 @@ from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.merging import merged_clades, merged_groups
 from hedgerow.choose.shift import Reweighting, Strata
 from hedgerow.choose.steps import Changes, Losses, OverBudget, Steps, TooFew, loss_changes
-from hedgerow.errors import HedgerowError, ScoreError, counted, some
+from hedgerow.errors import HedgerowError, ScoreError, argument, counted, some
 from hedgerow.likelihood import BOTTOM
 from hedgerow.measure import Ranks
 
@@ -138,7 +138,7 @@ class _TargetSearch:
             thresholds |= dict.fromkeys(names, tau)
             calibrated_on |= dict.fromkeys(names, (clusters.number, len(clusters.member)))
             merged += [names] * (len(names) > 1)
-        notes = [self._small_note(small)] if small else []
+        notes = [*self._doubts_about(merged), *([self._small_note(small)] if small else [])]
         return Thresholds(dict(sorted(thresholds.items())), calibrated_on, tuple(merged), notes=notes)
 
     def _threshold(self) -> Callable[[Indices | slice, Clusters], float]:
@@ -183,6 +183,22 @@ class _TargetSearch:
         ends = (tree.depth == depth) | (tree.is_leaf & (tree.depth < depth))
         return merged_clades(tree, dict.fromkeys(tree.names[ends].tolist(), 0.0) | sizes, needed)
 
+    def _doubts_about(self, merged: list[Merged]) -> Iterator[str]:
+        """Yield reasons to doubt the promise for merged groups or clades."""
+        sizes, by = self.request.merge_small, self.request.by
+        unnamed = sorted(set(self.examples.names(by).tolist()) - (sizes or {}).keys())
+        if merged and not sizes:
+            yield (
+                f"The same examples say which {by}s are small, so the promise for merged {by}s is approximate. To "
+                f"keep it exact, give sizes from other data: "
+                f"{argument('merge_small', 'FILE', python='merge_small={...}')}."
+            )
+        elif sizes and unnamed and by == "group":
+            yield (
+                f"The given sizes lack {some(unnamed)}: they count as 0, and the promise for groups merged with "
+                f"them is approximate. Give their sizes too."
+            )
+
     def _small_note(self, small: list[str]) -> str:
         """Say that there are too few examples, or too few in some groups or clades."""
         clusters, by = self.examples.units(self.request), self.request.by
@@ -191,7 +207,7 @@ class _TargetSearch:
         return (
             f"{counted(len(small), f'{by} is', f'{by}s are')} too small for the promise, so the answer there is "
             f"always the root: {some(small)}. Each needs at least "
-            f"{_needed(self.promise.bound(clusters.are_units), clusters)} {clusters.unit}s."
+            f"{_needed(self.promise.bound(clusters.are_units), clusters)}."
         )
 
     def _too_few(self, clusters: Clusters, there: str) -> str:
@@ -243,7 +259,8 @@ class _TargetSearch:
 
 def _needed(bound: Bound, clusters: Clusters) -> str:
     """Say how many clusters or examples a bound needs."""
-    return f"{bound.needed:,}" + ("" if clusters.largest is None else f" times {clusters.largest:,} examples")
+    number = counted(bound.needed, clusters.unit, f"{clusters.unit}s")
+    return number if clusters.largest is None else f"{number} of {clusters.largest:,} examples"
 
 
 # Levels per rank: a threshold for each ---------------------------------------------------------------------------
@@ -268,7 +285,7 @@ def _by_rank(promises: Sequence[Promise], request: Request, examples: Calibratio
         except TooFew:
             tau = np.inf
             notes.append(
-                f"The promise for {rank} needs at least {_needed(bound, clusters)} {clusters.unit}s; found "
+                f"The promise for {rank} needs at least {_needed(bound, clusters)}; found "
                 f"{clusters.number:,}. Until then, no answer reaches this rank."
             )
         found[rank] = max(tau, found.get(rank, BOTTOM[examples.scale]))

@@ -36,6 +36,9 @@ def print_monitor(monitor: Monitor, console: Console) -> None:
         rows.append(["the model is as sure", f"{monitor.shift.units:,}", "", "", evidence])
     head = ["test", f"{unit}s", "% loss", "% tested", f"evidence (alarm at {goal:g})"]
     print_table(console, head, rows)
+    if bounds := monitor.point.request.bounds:
+        name = monitor.point.request.metric_name
+        print_text(console, f"Losses are shares of the range of {name}, {bounds[0]:g} to {bounds[1]:g}.")
     if monitor.point.request.guarantee == "conformal" and any(test.units for test in monitor.promise):
         print_text(
             console,
