@@ -187,6 +187,12 @@ def test_a_forged_digest_does_not_help(tmp_path: Path, change: Any, message: str
     assert str(path) in str(refused.value)
 
 
+def test_a_point_that_does_not_say_what_it_was_chosen_with_cannot_be_watched(tmp_path: Path) -> None:
+    point = hr.OperatingPoint.load(forged(tmp_path, lambda c: c.update(calibrated_on={})))
+    with pytest.raises(hr.HedgerowError, match="does not say how many examples it was chosen with"):
+        hr.Monitor(point)
+
+
 def test_another_tree_is_refused_and_the_difference_is_shown() -> None:
     point = KINDS["correct"]()
     edges = [(str(TREE.names[TREE.parent[v]]), str(TREE.names[v])) for v in range(1, len(TREE))]

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -119,6 +120,9 @@ def test_a_request_can_be_written_as_options() -> None:
         "family": Fraction(99, 100),
         "species": Fraction(9, 10),
     }
+    shares = {"robin": 0.25, "wren": 3}
+    for name in ("per_rank", "overclassification", "expect", "merge_small"):
+        assert Request.of(**{name: pd.Series(shares)}) == Request.of(**{name: shares})
     assert Request.of(among=2) == Request.of(among="2", guarantee=None)
 
 

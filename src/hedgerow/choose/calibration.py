@@ -49,7 +49,7 @@ class CalibrationSet:
     wrong_at: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """By the name of each promise for a rank: the largest likelihood of a wrong node of that rank."""
     paths: Paths | None = None
-    """The paths to the most likely tips; None with a target."""
+    """The paths to the most likely tips; None with a target, or where no answers are asked for."""
     ids: Texts | None = None
     groups: Texts | None = None
     clusters: Texts | None = None

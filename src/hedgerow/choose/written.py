@@ -96,8 +96,10 @@ def read_levels(name: str) -> Callable[[Any], dict[str, Fraction]]:
             parts = (part.rpartition("=") for part in given.split(","))
             pairs = [(rank.strip(), level.strip()) for rank, _, level in parts]
         else:
-            pairs = [(str(rank), level) for rank, level in getattr(given, "items", dict)()]
-        if given not in (None, {}) and (not pairs or any("" in pair for pair in pairs)):
+            pairs = (
+                [(str(rank), level) for rank, level in given.items()] if hasattr(given, "items") else [("", "")]
+            )
+        if any("" in pair for pair in pairs):
             example = argument(name, "genus=0.9,species=0.8", python=f"{name}={{'genus': 0.9}}")
             raise ParameterError(f"{typed(name)} needs a level for each rank, such as {example}, not {given!r}.")
         levels = {rank: exact_number(f"{typed(name)}: the level of {rank!r}", level) for rank, level in pairs}
@@ -142,7 +144,8 @@ def read_table(
     """
 
     def read(given: Any) -> dict[str, Fraction]:
-        if counted and (given is True or given in ("counted", {})):
+        nothing = hasattr(given, "items") and not len(given)  # as a request that was saved has it
+        if counted and (given is True or nothing or (isinstance(given, str) and given == "counted")):
             return {}
         if not hasattr(given, "items") and not (given and isinstance(given, str | os.PathLike)):
             raise ParameterError(
