@@ -134,7 +134,7 @@ def by_inequalities(number: int, draws: int) -> float:
     gained = []
     for _ in range(draws):
         rows, clusters = world.sample(random, number, True)
-        here = Steps.of(losses.taken(rows), Clusters.of(clusters, len(rows)))
+        here = Steps.of(losses.take(rows), Clusters.of(clusters, len(rows)))
         gained.append(truth.at(here.before_first_excess(budget) if budget >= 0 else np.inf)[1])
     return float(np.mean(gained))
 

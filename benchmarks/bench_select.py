@@ -19,6 +19,7 @@ from tests.choose.populations import population
 import hedgerow as hr
 from hedgerow.choose import Request, choose, gather
 from hedgerow.choose.calibration import CalibrationSet
+from hedgerow.score_files import Examples
 
 LEVELS = (0.55, 0.8, 0.9, 0.95, 0.99)
 TIMED = ((("correct", 0.95), "conformal"), (("correct", 0.95), "pac"), (("recall", 0.3), "conformal"))
@@ -82,12 +83,12 @@ def time_beside_sorting(examples: int) -> None:
     h = part.hierarchy
     pool = gather(Request.of(target=("correct", 0.95)), h, part.q, h.names[part.labels])
     times = examples // len(pool)
-    events = type(pool.events).join([pool.events] * times)
+    events = type(pool.events).concatenate([pool.events] * times)
     # No ties between copies, which would make sorting easier.
     noise = np.random.default_rng(0).uniform(1 - 1e-9, 1, size=len(events.score))
     events = type(events)(events.label, events.count, events.node, events.score * noise)
     labels = np.tile(pool.labels, times)
-    everyone = CalibrationSet(h, labels, pool.scale, events=events)
+    everyone = CalibrationSet(h, pool.scale, Examples.of(len(labels), labels=labels), events=events)
     sorting = best(lambda: np.argsort(events.score))
     print(f"{len(labels):,} examples, {len(events.score):,} events; sorting them {sorting:.2f} s")
     for target, guarantee in TIMED:

@@ -86,7 +86,7 @@ def by_events(draws: int, number: int = 500) -> None:
         )
     # One photograph of each event is a fair calibration set for photographs.
     first = np.unique(member, return_index=True)[1]
-    single = q.taken(first)
+    single = q[first]
     tau = conformal(largest_wrong(h, single, labels)[rows])[:200]
     found = []
     for t in tau:

@@ -53,7 +53,7 @@ class Simulated:
             drawn = (np.cumsum(p, axis=1) < random.random((rows, 1))).sum(axis=1).clip(max=self.listed - 1)
             number = np.repeat(np.arange(rows), self.listed)
             q = hr.likelihood.from_top(hierarchy, number, leaves.ravel(), p.ravel(), rows=rows)
-            yield Block(start, cast("Any", q), leaves[np.arange(rows), drawn])
+            yield Block.of(start, cast("Any", q), labels=leaves[np.arange(rows), drawn])
 
 
 def sources(examples: int, per_part: int, listed: int = 20) -> list[ComputedPart]:

@@ -11,6 +11,7 @@ import hedgerow as hr
 from hedgerow.choose import Request, gather
 from hedgerow.choose.calibration import CalibrationSet
 from hedgerow.choose.thresholds import thresholds_of
+from hedgerow.score_files import Examples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,10 +100,9 @@ class Draws:
     def threshold(self, rows: NDArray[np.int64], clusters: NDArray[np.int64] | None) -> float:
         """Return the threshold that is chosen with some examples."""
         names = None if clusters is None else clusters.astype(str).astype(object)
-        events = self.pool.events.taken(rows)
-        part = CalibrationSet(
-            self.pool.hierarchy, self.pool.labels[rows], self.pool.scale, events=events, clusters=names
-        )
+        events = self.pool.events.take(rows)
+        known = Examples.of(len(rows), labels=self.pool.labels[rows], clusters=names)
+        part = CalibrationSet(self.pool.hierarchy, self.pool.scale, known, events=events)
         return thresholds_of(self.request, self.request.promises(part.hierarchy), part).thresholds[""]
 
     def truth(self, tau: float) -> NDArray[np.float64]:

@@ -241,7 +241,7 @@ def test_betting_finds_more_than_the_inequalities(number: int) -> None:
     random, pairs = np.random.default_rng(1), []
     for _ in range(60):
         rows, member = draws.sample(random, number, True)
-        here = Steps.of(losses.taken(rows), Clusters.of(member, len(rows)))
+        here = Steps.of(losses.take(rows), Clusters.of(member, len(rows)))
         pairs.append((draws.threshold(rows, member), here.before_first_excess(budget)))
     betting, before = np.minimum(np.array(pairs), 1).mean(axis=0)  # lower thresholds are more specific
     assert betting <= before + 1e-9

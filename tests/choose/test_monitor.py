@@ -12,12 +12,12 @@ import pytest
 from scipy import stats
 
 import hedgerow as hr
-from hedgerow.choose import Watched
 from hedgerow.choose.evidence import Evidence, mean_bets, p_value_bets
 from hedgerow.choose.tips import BINS, bins_of, p_values, tip_likelihoods
 from hedgerow.errors import HedgerowError
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import Likelihoods
+from hedgerow.score_files import Examples
 from tests.choose.populations import population
 from tests.choose.test_select import quiet
 
@@ -366,7 +366,7 @@ def test_bad_input() -> None:
     monitor = hr.Monitor(POINT)
     with pytest.raises(HedgerowError, match="does not depend on clusters"):
         monitor.update(NEW[0][:5], clusters=["a"] * 5)
-    with pytest.raises(HedgerowError, match="labels needs one entry per answer"):
+    with pytest.raises(HedgerowError, match="labels needs one entry per example, 5; got 4"):
         monitor.update(NEW[0][:5], NEW[1][:4])
     with pytest.raises(HedgerowError, match="There are no examples"):
         monitor.update(NEW[0][:0], NEW[1][:0])
@@ -374,5 +374,5 @@ def test_bad_input() -> None:
     with pytest.raises(HedgerowError, match="another tree"):
         monitor.update(Likelihoods.of(other, [[1, 0.5, 0.5]]), ["cat"])
     with pytest.raises(HedgerowError, match="tip_likelihood"):
-        monitor.watch(Watched(np.array([1, 2])))
+        monitor.watch(Examples.of(2, answer=[1, 2]))
     assert monitor.to_dict()["promise"][0]["units"] == 0

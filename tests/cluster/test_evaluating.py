@@ -42,9 +42,9 @@ def same_folder(one: Evaluation, other: Evaluation, place: Path) -> None:
 
 def in_arrays(evaluation: Evaluation) -> list[Any]:
     """All that is known of the examples."""
-    events, answers = evaluation.events, evaluation.answers
-    rules = [kind[rule] for kind in (answers.predictions, answers.confidence) for rule in kind]
-    return [events.label, events.count, events.node, events.score, *rules, answers.ids]
+    events = evaluation.events
+    rules = [kind[rule] for kind in (evaluation.predictions, evaluation.confidence) for rule in kind]
+    return [events.label, events.count, events.node, events.score, *rules, evaluation.examples.ids]
 
 
 def same_figures(one: Evaluation, other: Evaluation) -> None:
@@ -90,7 +90,7 @@ def test_labels_in_a_file_of_their_own(folder: Path, parts: list[Path], tmp_path
     labels = some_labels(tmp_path)
     one = hr.evaluate(H, hr.open_scores(folder / "whole.npz", H, hr.ScoreReading(labels_file=labels)))
     many: Any = cluster.evaluate(parts, H, reading=hr.ScoreReading(labels_file=labels))
-    np.testing.assert_array_equal(many.answers.ids, one.answers.ids)
+    np.testing.assert_array_equal(many.examples.ids, one.examples.ids)
     assert raw(many.curve) == raw(one.curve)
     said = (
         f"1 example has no label in {labels} and is left out: '0-0'.",

@@ -17,7 +17,7 @@ import torch
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.choose import Watched
+from hedgerow import choose
 from hedgerow.choose.point import digest as point_digest
 from hedgerow.doctor import examine
 from hedgerow.learn import data
@@ -229,7 +229,7 @@ def read_answers(path: Path) -> None:
     chosen = hr.Monitor.load(_saved(monitor())).point
     for labels in (None, path):
         with contextlib.suppress(hr.HedgerowError):
-            hr.Monitor(chosen).watch(*Watched.read(chosen, path, labels))
+            hr.Monitor(chosen).watch(choose.read_answers(chosen, path, labels))
 
 
 @functools.cache

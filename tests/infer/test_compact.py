@@ -85,7 +85,7 @@ def test_climbing_and_the_most_likely_tip_begin_at_the_best_leaf() -> None:
 @pytest.mark.parametrize("options", [{}, {"among": "answered"}, {"clades": "1"}, {"rule": "climbing"}], ids=str)
 def test_points_are_the_same(options: dict[str, Any]) -> None:
     request = Request.of(target=("correct", "0.6"), **options)
-    points = [choose(request, gather(request, H, [Block(0, q, LABELS)])) for q in (DENSE, COMPACT)]
+    points = [choose(request, gather(request, H, [Block.of(0, q, labels=LABELS)])) for q in (DENSE, COMPACT)]
     whole, compact = (replace(point, created="").to_dict() for point in points)
     assert compact == whole
     np.testing.assert_array_equal(points[0].predict(DENSE), points[0].predict(COMPACT))
@@ -108,8 +108,8 @@ def test_an_evaluation_leaves_out_the_rules_that_need_more() -> None:
 
 def test_joined_and_called_ones_stay_compact() -> None:
     listed = SparseLikelihoods(H, [0, 1], [1], [0.5])
-    assert SparseLikelihoods.join([listed, COMPACT]).compact
-    assert not SparseLikelihoods.join([listed, listed]).compact
+    assert SparseLikelihoods.concatenate([listed, COMPACT]).compact
+    assert not SparseLikelihoods.concatenate([listed, listed]).compact
     assert COMPACT.called(np.zeros(len(COMPACT), dtype=np.int64)).compact
 
 
@@ -139,7 +139,7 @@ PRIOR = Prior.of(H, ["bird", "plant"], [0.9, 0.1])
         lambda q: Reliability.of(H, q, LABELS[: len(q)], classes=H.names),
         lambda q: hr.select(H, q, LABELS[: len(q)], classes=H.names, per_rank={"1": "0.6"}),
         lambda q: map_dense_rows(lambda *_: None, q),
-        lambda q: Block(0, q).q,
+        lambda q: Block.of(0, q).q,
     ],
 )
 def test_whatever_needs_other_nodes_is_refused(ask: Callable[[AnyLikelihoods], Any]) -> None:
@@ -147,7 +147,7 @@ def test_whatever_needs_other_nodes_is_refused(ask: Callable[[AnyLikelihoods], A
     for q in (
         COMPACT,
         COMPACT[3:20],
-        SparseLikelihoods.join([COMPACT, COMPACT])[:40],
+        SparseLikelihoods.concatenate([COMPACT, COMPACT])[:40],
         pickle.loads(pickle.dumps(COMPACT)),  # noqa: S301
     ):
         with pytest.raises(CompactError, match=r"likelihoods of all nodes.*run\.scores=all") as raised:

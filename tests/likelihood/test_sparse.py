@@ -191,7 +191,7 @@ def test_parts_of_it(data: st.DataObject) -> None:
     mask = np.isin(np.arange(len(q)), rows)
     for which in (slice(1, 3), slice(None, None, 2), slice(4, 2), np.array(rows, dtype=np.int64), mask):
         assert np.array_equal(q[which].dense().values, whole[which])
-    again = SparseLikelihoods.join([q[:2], q[2:], q[:0]])
+    again = SparseLikelihoods.concatenate([q[:2], q[2:], q[:0]])
     assert np.array_equal(again.dense().values, whole)
     copy = pickle.loads(pickle.dumps(q))  # noqa: S301
     assert np.array_equal(copy.dense().values, whole)
@@ -249,9 +249,9 @@ def test_parts_that_do_not_belong_together() -> None:
         SparseLikelihoods(Hierarchy.from_edges([("a", "b")]), [0, 1], [1], [0.5]),
     ):
         with pytest.raises(ParameterError, match="same tree and scale"):
-            SparseLikelihoods.join([q, other])
+            SparseLikelihoods.concatenate([q, other])
     with pytest.raises(ParameterError, match="nothing to join"):
-        SparseLikelihoods.join([])
+        SparseLikelihoods.concatenate([])
 
 
 # Columns at any depth --------------------------------------------------------------------------------------

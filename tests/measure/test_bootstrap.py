@@ -13,6 +13,7 @@ from scipy import stats
 import hedgerow as hr
 from hedgerow import Hierarchy
 from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.measure import Events
 from hedgerow.measure.bootstrap import difference_of_runs, differences, intervals, replicated
 from tests.curve_strategies import Problem, problems
 from tests.strategies import QUICK
@@ -164,7 +165,7 @@ def test_clusters_are_drawn_whole() -> None:
     for numbers in draws(len(names), 30, seed=4):
         rows = np.concatenate([np.flatnonzero(clusters == names[number]) for number in numbers])
         summaries = [
-            builder.holding(type(builder.events).join(builder.events.taken(np.arange(40) == row) for row in rows))
+            builder.holding(Events.concatenate(builder.events.take(np.arange(40) == row) for row in rows))
             .compute()
             .summary()
             for builder in (first, second)
@@ -250,7 +251,7 @@ def test_replicates_of_two_systems_are_paired() -> None:
     rows = draws(200, 40, seed=3)[7]
     events = first.events
     again = hr.CurveBuilder(first.hierarchy)
-    again.add(events.taken(rows))
+    again.add(events.take(rows))
     assert a[7] == pytest.approx(again.compute().summary()["AP"], abs=1e-12)
 
 

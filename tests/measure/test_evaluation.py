@@ -22,7 +22,7 @@ from hedgerow.measure import read_or_evaluate, saved
 from hedgerow.measure.comparison import compare
 from hedgerow.measure.evaluation import Evaluation
 from hedgerow.measure.evaluation_builder import evaluate
-from hedgerow.score_files import ABOUT, Block, open_scores
+from hedgerow.score_files import KEPT, Block, Examples, open_scores
 from tests.kill_points import killed_at
 from tests.make_evaluations import LABELS, model, sample
 from tests.make_scores import LEAVES, H, probabilities, save_npz
@@ -39,7 +39,7 @@ FIGURES = ["AP", "AC", "AC_exact", "R@90C", "R@95C", "majority_F1", "leaf_F1", "
 def test_blocks_give_what_whole_arrays_give(information: Any, below_label: Any) -> None:
     q, labels = sample()
     options: dict[str, Any] = {"information": information, "below_label": below_label}
-    blocks = [Block(i, Likelihoods.of(H, q[i : i + 7]), labels[i : i + 7]) for i in range(0, len(q), 7)]
+    blocks = [Block.of(i, Likelihoods.of(H, q[i : i + 7]), labels=labels[i : i + 7]) for i in range(0, len(q), 7)]
     streamed, whole = evaluate(H, blocks, **options), evaluate(H, q, labels, **options)
     assert streamed.to_dict() == whole.to_dict()
     curve = hr.operating_curve(H, q, labels, **options)
@@ -113,7 +113,7 @@ def test_what_cannot_be_evaluated() -> None:
     with pytest.raises(ScoreError, match="no examples"):
         evaluate(H, [])
     with pytest.raises(ScoreError, match="An evaluation needs labels"):
-        evaluate(H, [Block(0, Likelihoods.of(H, q))])
+        evaluate(H, [Block.of(0, Likelihoods.of(H, q))])
     with pytest.raises(ParameterError, match="replicates"):
         evaluate(H, q, labels, replicates=-1)
 
@@ -163,9 +163,12 @@ def full_evaluation(seed: int = 0, **options: Any) -> Evaluation:
     q, labels = sample(30, seed)
     names = np.array([f"n{i}" for i in range(30)], dtype=object)
     texts = np.array([f"tëxt {'x' * i}" for i in range(30)], dtype=object)
+    known = Examples.of(
+        30, labels=H.nodes(labels), ids=names, groups=names[::-1], clusters=names, texts=texts, images=names
+    )
     return evaluate(
         H,
-        [Block(0, Likelihoods.of(H, q), labels, names, names[::-1], names, texts, names)],
+        [Block(0, Likelihoods.of(H, q), known)],
         name="a model",
         **options,
     )
@@ -181,11 +184,11 @@ def test_a_folder_holds_everything(information: Any, tmp_path: Path) -> None:
     assert loaded.to_dict() == saved.to_dict()
     assert loaded.hierarchy == H
     np.testing.assert_array_equal(loaded.builder.compute().threshold, saved.curve.threshold)
-    for key in ABOUT:
-        assert getattr(loaded.answers, key).tolist() == getattr(saved.answers, key).tolist()
+    for key in KEPT:
+        assert loaded.examples[key].tolist() == saved.examples[key].tolist()
     for rule in RULES:
-        np.testing.assert_array_equal(loaded.answers.predictions[rule], saved.answers.predictions[rule])
-        np.testing.assert_array_equal(loaded.answers.confidence[rule], saved.answers.confidence[rule])
+        np.testing.assert_array_equal(loaded.predictions[rule], saved.predictions[rule])
+        np.testing.assert_array_equal(loaded.confidence[rule], saved.confidence[rule])
 
 
 def test_the_same_evaluation_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -419,7 +422,7 @@ def test_folders_and_score_files_are_read_alike(tmp_path: Path) -> None:
 
 def test_rules_by_threshold_or_name() -> None:
     q, _ = sample()
-    block = Block(0, Likelihoods.of(H, q))
+    block = Block.of(0, Likelihoods.of(H, q))
     np.testing.assert_array_equal(answering_rule(0.3, None)(block), infer.threshold(H, q, 0.3))
     np.testing.assert_array_equal(answering_rule(None, "leaf")(block), infer.leaf(H, q))
     for tau, rule, said in (
@@ -496,8 +499,8 @@ def test_what_is_known_of_examples_is_checked_and_survives_empty_batches() -> No
     builder.update(q, labels, ids=names)
     builder.update(q[:0], labels[:0])
     found = builder.compute()
-    assert found.answers.ids is not None
-    assert found.answers.ids.tolist() == names.tolist()
+    assert found.examples.ids is not None
+    assert found.examples.ids.tolist() == names.tolist()
 
 
 def test_parts_of_an_evaluation() -> None:

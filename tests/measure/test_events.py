@@ -77,7 +77,7 @@ def test_types_do_not_depend_on_the_scores(problem: Problem) -> None:
 def test_batches_laid_end_to_end(data: st.DataObject) -> None:
     problem = data.draw(problems(max_rows=8))
     parts = data.draw(in_parts(len(problem.q)))
-    joined = Events.join(events_of(problem, problem.q, rows) for rows in parts)
+    joined = Events.concatenate(events_of(problem, problem.q, rows) for rows in parts)
     whole = events_of(problem, problem.q, [row for rows in parts for row in rows])
     for name in ("label", "count", "node", "score"):
         assert np.array_equal(getattr(joined, name), getattr(whole, name))

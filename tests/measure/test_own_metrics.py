@@ -22,7 +22,7 @@ METRICS: list[Any] = ["edge_distance", "tests.own:leaf_answers", own.steps]
 def mean_by_hand(found: Evaluation, rule: str, name: str) -> float:
     """The mean of a metric of this module, example by example."""
     h, values = found.hierarchy, []
-    for label, answer in zip(found.labels.tolist(), found.answers.predictions[rule].tolist(), strict=True):
+    for label, answer in zip(found.labels.tolist(), found.predictions[rule].tolist(), strict=True):
         shared = len(set(h.lineage(label)) & set(h.lineage(answer)))
         values.append(
             {
@@ -78,7 +78,7 @@ def test_over_classes_each_label_counts_once() -> None:
         right = np.array(
             [
                 answer in GARDEN.lineage(label)
-                for label, answer in zip(labels, found.answers.predictions[rule].tolist(), strict=True)
+                for label, answer in zip(labels, found.predictions[rule].tolist(), strict=True)
             ]
         )
         shares = {int(label): right[labels == label].mean() for label in np.unique(labels)}

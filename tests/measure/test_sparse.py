@@ -70,9 +70,9 @@ def test_the_same_evaluation(data: st.DataObject) -> None:
     labels = np.resize(data.draw(st.lists(st.integers(0, len(h) - 1), min_size=1)), len(q))
     mine, theirs = (hr.evaluate(h, x, labels, classes=h.names, **how) for x in (q, q.dense()))
     assert mine.to_dict() == theirs.to_dict()
-    for rule, nodes in theirs.answers.predictions.items():
-        assert mine.answers.predictions[rule].tolist() == nodes.tolist()
-        assert mine.answers.confidence[rule].tolist() == theirs.answers.confidence[rule].tolist()
+    for rule, nodes in theirs.predictions.items():
+        assert mine.predictions[rule].tolist() == nodes.tolist()
+        assert mine.confidence[rule].tolist() == theirs.confidence[rule].tolist()
     assert bootstrap.intervals(mine.builder, replicates=3) == bootstrap.intervals(theirs.builder, replicates=3)
 
 
@@ -180,7 +180,7 @@ def test_a_rule_by_name_knows_the_setting() -> None:
             infer.answering_rule(0.5, None, Settings(single_child=single)),
             infer.answering_rule(None, "majority", Settings(single_child=single)),
         ):
-            assert LONE.names[rule(Block(0, q))].item() == expected
+            assert LONE.names[rule(Block.of(0, q))].item() == expected
 
 
 # Builders and evaluations ----------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def test_builders_can_be_pickled() -> None:
 
 def test_confidence_never_exceeds_1() -> None:
     evaluation = hr.evaluate(LONE, [[0.0, 1.0, 0.5, 0.2, -3, -3, -3]], ["owl"], scale="log")
-    assert all(value.max() <= 1 for value in evaluation.answers.confidence.values())
+    assert all(value.max() <= 1 for value in evaluation.confidence.values())
 
 
 # What users get wrong --------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ def table(events: list[str], labels: list[str], seed: int = 0, **more: Any) -> p
 
 def opened(path: Path, block_rows: int | None = None, labels: bool = True, **how: Any) -> Any:
     reading = hr.ScoreReading(event_column="burst", **how)
-    return Block.joined(list(hr.open_scores(path, TREE, reading, labels=labels, block_rows=block_rows)))
+    return Block.concatenate(list(hr.open_scores(path, TREE, reading, labels=labels, block_rows=block_rows)))
 
 
 @pytest.mark.parametrize("block_rows", [None, 1, 2, 3, 100])
@@ -52,7 +52,7 @@ def test_the_deepest_label_counts(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     table(["e", "e", "e", "f", "g", "g"], ["animal", "robin", "bird", "", "", "fish"]).to_csv(path, index=False)
     scores = hr.open_scores(path, TREE, hr.ScoreReading(event_column="burst"))
-    block: Any = Block.joined(list(scores))
+    block: Any = Block.concatenate(list(scores))
     assert block.ids.tolist() == ["e", "g"]
     assert TREE.names[block.labels].tolist() == ["robin", "fish"]
     assert any("1 example has no label" in warning for warning in scores.warnings)

@@ -143,7 +143,7 @@ def test_calls_stay_with_their_examples() -> None:
     assert isinstance(q, hr.likelihood.SparseLikelihoods)
     assert q.call is not None
     kept = np.arange(len(q)) % 3 == 1
-    again = hr.likelihood.SparseLikelihoods.join([q[kept], q[~kept]])
+    again = hr.likelihood.SparseLikelihoods.concatenate([q[kept], q[~kept]])
     expected = hr.infer.climbing(TREE, q, 0.4, single_child="answer")
     found = hr.infer.climbing(TREE, again, 0.4, single_child="answer")
     np.testing.assert_array_equal(found, np.append(expected[kept], expected[~kept]))

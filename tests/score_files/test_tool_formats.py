@@ -182,8 +182,8 @@ def test_long_tables(suffix: str, block_rows: int, tmp_path: Path) -> None:
     blocks = list(hr.open_scores(path, H, block_rows=block_rows))
     q = np.concatenate([block.q for block in blocks])
     np.testing.assert_array_equal(q, hr.likelihood.from_leaves(H, p, classes=LEAVES))
-    assert [name for block in blocks for name in block.ids] == [f"e{i}" for i in range(5)]  # type: ignore[union-attr]
-    assert {int(label) for block in blocks for label in block.labels} == {H.index("cod")}  # type: ignore[union-attr]
+    assert [name for block in blocks for name in block.ids] == [f"e{i}" for i in range(5)]
+    assert {int(label) for block in blocks for label in block.labels} == {H.index("cod")}
 
 
 def test_classes_of_long_tables_at_any_depth_and_the_rest_unknown(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_lineage_tables(suffix: str, tmp_path: Path) -> None:
         frame.to_parquet(path, index=False)
     assert listed(path, PETS) == {"a": {"bird": 0.9, "robin": 0.95}, "b": {"fish": 0.8}, "c": {}}
     opened = hr.open_scores(path, PETS)
-    assert [int(label) for block in opened for label in block.labels] == PETS.indices(columns["label"]).tolist()  # type: ignore[union-attr]
+    assert [int(label) for block in opened for label in block.labels] == PETS.indices(columns["label"]).tolist()
     growing = "In 1 of 3 examples the confidence grows towards the leaves"
     assert [warning for warning in opened.warnings if growing in warning]
     assert [warning for warning in opened.warnings if "1 of 3 examples is unclassified" in warning]

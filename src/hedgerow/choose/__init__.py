@@ -18,7 +18,7 @@ from hedgerow.choose.select import choose, select
 from hedgerow.choose.specification import point_schema
 from hedgerow.choose.suggestions import Silence
 from hedgerow.choose.thresholds import CannotPromiseError
-from hedgerow.choose.watched import Watched
+from hedgerow.choose.watched import read_answers, watched_answers
 
 __all__ = [
     "ANSWERED",
@@ -35,11 +35,12 @@ __all__ = [
     "Request",
     "Silence",
     "Test",
-    "Watched",
     "choose",
     "describe",
     "explain",
     "gather",
     "point_schema",
+    "read_answers",
     "select",
+    "watched_answers",
 ]

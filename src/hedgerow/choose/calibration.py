@@ -12,16 +12,16 @@ import numpy as np
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.paths import Paths
 from hedgerow.choose.promise import RankLoss
-from hedgerow.choose.shift import checked_weights
+from hedgerow.choose.request import PART_COLUMNS
 from hedgerow.choose.tips import clades_of, tip_likelihoods
 from hedgerow.errors import ParameterError, ScoreError, argument
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import Treatment
-from hedgerow.measure import Clusters, Events, Ranks, check_filled, example_blocks
-from hedgerow.score_files import Progress, silent
+from hedgerow.measure import Clusters, Events, Ranks, example_blocks
+from hedgerow.score_files import FACTS, Examples, Progress, as_column, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -41,32 +41,30 @@ class CalibrationSet:
     """What choosing a point needs to know about examples with labels."""
 
     hierarchy: Hierarchy
-    labels: Indices
     scale: Scale
+    known: Examples
+    """What is known of the examples: labels, `clade`, and `tip`, the probability of the most likely tip; for each
+    promise about a rank `wrong_at:NAME`, the largest likelihood of a wrong node of that rank."""
     treatment: Treatment = field(default_factory=Treatment)
     events: Events = field(default_factory=Events.none)
     """The events of the examples in a family of rules; none without a target."""
-    wrong_at: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    """By the name of each promise for a rank: the largest likelihood of a wrong node of that rank."""
     paths: Paths | None = None
     """The paths to the most likely tips; None with a target, or where no answers are asked for."""
-    ids: Texts | None = None
-    groups: Texts | None = None
-    clusters: Texts | None = None
-    clades: Texts | None = None
-    weights: NDArray[np.float64] | None = None
-    tips: NDArray[np.float64] | None = None
-    """The probability of the most likely tip of each example."""
     unused_clusters: bool = False
     """Whether the examples have clusters that are ignored."""
 
+    @property
+    def labels(self) -> Indices:
+        """The node of each label."""
+        return self.known["labels"]
+
     def __len__(self) -> int:
-        return len(self.labels)
+        return len(self.known)
 
     def names(self, by: By) -> Texts:
         """Return the group or clade of each example; "" if one threshold is for all."""
-        names = {"clade": self.clades, "group": self.groups}.get(by)
-        return np.full(len(self), "", dtype=object) if names is None else names
+        column = PART_COLUMNS.get(by, "")
+        return self.known[column] if column in self.known else np.full(len(self), "", dtype=object)
 
     def units(self, request: Request, rows: Indices | slice = slice(None)) -> Clusters:
         """Return the clusters of some of the examples, counted as in the promise."""
@@ -81,7 +79,7 @@ class CalibrationSet:
             assert self.paths is not None, "these examples were gathered without answers"  # noqa: S101
             return self.paths.answers(point.thresholds_by_node(self.hierarchy))
         if point.request.weights:
-            tau = point.thresholds_of_weights(self.weights, len(self))
+            tau = point.thresholds_of_weights(self.known.weights, len(self))
         else:
             tau = point.thresholds_of(self.names(point.by), len(self))
         return self.events.answers_above(tau).astype(np.int64)
@@ -89,9 +87,9 @@ class CalibrationSet:
     @cached_property
     def _shuffled(self) -> Indices | None:
         """The cluster of each example, numbered in an order that depends on a hash of the names, not on rows."""
-        if self.clusters is None:
+        if self.known.clusters is None:
             return None
-        names, place = np.unique(self.clusters.astype(str), return_inverse=True)
+        names, place = np.unique(self.known.clusters.astype(str), return_inverse=True)
         order = sorted(range(len(names)), key=lambda i: hashlib.sha256(str(names[i]).encode()).digest())
         return np.asarray(np.argsort(order)[place])
 
@@ -120,33 +118,22 @@ def gather(
         for block in example_blocks(hierarchy, scores, labels, classes, None, scale):
             parts.append(_of_block(request, promises, block, answers))
             advance(len(block))
-    count = sum(map(len, parts))
-    if not count:
+    if not any(map(len, parts)):
         raise ScoreError("There are no examples to choose a point with.")
     if len({(part.scale, part.treatment) for part in parts}) > 1:
         raise ScoreError("All examples must have the same scale, temperature, prior and pooling.")
-
-    def read(name: str, option: str, given: ArrayLike | bool | None) -> ArrayLike | None:
-        return _column(name, option, given, [getattr(part, name) for part in parts])
-
-    ids = [part.ids for part in parts if part.ids is not None]
-    clades = [part.clades for part in parts if part.clades is not None]
+    examples = Examples.concatenate([part.known for part in parts])
+    given = {"groups": groups, "clusters": clusters, "weights": weights}
+    columns = {name: _column(name, values, examples) for name, values in given.items()}
     paths = [part.paths for part in parts if part.paths is not None]
     return CalibrationSet(
         hierarchy,
-        np.concatenate([part.labels for part in parts]),
         parts[0].scale,
+        examples.join(**columns),
         parts[0].treatment,
-        events=Events.join(part.events for part in parts),
-        wrong_at={name: np.concatenate([part.wrong_at[name] for part in parts]) for name in parts[0].wrong_at},
-        paths=Paths.join(paths) if paths else None,
-        ids=np.concatenate(ids) if ids else None,
-        groups=as_texts("groups", read("groups", "group_column", groups), count),
-        clusters=as_texts("clusters", read("clusters", "cluster_column", clusters), count),
-        clades=np.concatenate(clades) if clades else None,
-        weights=_weights(read("weights", "weight_column", weights), count),
-        tips=np.concatenate([part.tips for part in parts if part.tips is not None]),
-        unused_clusters=clusters is None and all(part.clusters is not None for part in parts),
+        events=Events.concatenate(part.events for part in parts),
+        paths=Paths.concatenate(paths) if paths else None,
+        unused_clusters=clusters is None and examples.clusters is not None,
     )
 
 
@@ -160,54 +147,32 @@ def _of_block(request: Request, promises: Sequence[Promise], block: Block, answe
     gates = np.zeros(len(q.hierarchy), dtype=bool)
     for _, loss in ranks:
         gates[Ranks.of(q.hierarchy).nodes(loss.rank)] = True
+    found = {f"wrong_at:{name}": loss.largest_wrong(q, labels, candidates) for name, loss in ranks}
     return CalibrationSet(
         q.hierarchy,
-        labels,
         block.scale,
+        block.examples.join(
+            tip=tip_likelihoods(q, candidates),
+            clade=None if depth is None else clades_of(q, depth, candidates),
+            **found,
+        ),
         q.treatment,
         events=Events.none() if ranks else FAMILIES[request.rule].events(q, labels, candidates),
-        wrong_at={name: loss.largest_wrong(q, labels, candidates) for name, loss in ranks},
         paths=Paths.of(q, candidates, gates) if ranks and answers else None,
-        ids=block.ids,
-        groups=block.groups,
-        clusters=block.clusters,
-        weights=block.weights,
-        tips=tip_likelihoods(q, candidates),
-        clades=None if depth is None else clades_of(q, depth, candidates),
     )
 
 
-def _column(
-    name: str, option: str, given: ArrayLike | bool | None, read: list[NDArray[Any] | None]
-) -> ArrayLike | None:
-    """Return one per-example column, given or (if that is True) read; None if it is not wanted."""
-    if given is not True:
-        return None if given is False else given
-    there = [values for values in read if values is not None]
-    if len(there) < len(read):
+def _column(name: str, given: ArrayLike | bool | None, read: Examples) -> NDArray[Any] | None:
+    """Return one column, given or (if that is True) read; None if it is not wanted."""
+    if given is None or given is False:
+        return None
+    if given is True and name not in read:
+        option = FACTS[name].option or name
         column = argument(option, "COLUMN", python=f"ScoreReading({option}=...)")
         raise ParameterError(
             f"These scores have no {name}: name their column with {column}, or give one entry for each example."
         )
-    return np.concatenate(there)
-
-
-def _weights(given: ArrayLike | None, examples: int) -> NDArray[np.float64] | None:
-    if given is None:
-        return None
-    weights = checked_weights(given, examples)
-    if not weights.any():
+    values = as_column(name, read[name] if given is True else given, len(read))
+    if name == "weights" and not values.any():
         raise ScoreError("All weights are 0. Give examples that are like new ones a weight above 0.")
-    return weights
-
-
-def as_texts(name: str, given: ArrayLike | None, examples: int) -> Texts | None:
-    """Return groups, clusters or ids of examples as text; a blank is an error."""
-    if given is None:
-        return None
-    values = np.asarray(given)
-    if values.shape != (examples,):
-        raise ScoreError(f"{name} needs one entry per example, {examples:,}; got shape {values.shape}.")
-    listed = values.tolist()
-    check_filled(name, listed)
-    return np.array([str(value) for value in listed], dtype=object)
+    return values

@@ -175,7 +175,7 @@ def describe(point: OperatingPoint, examples: CalibrationSet) -> Explanation:
         Level(name, float(n / len(answers)), float(g / n) if n else None)
         for name, n, g in zip(("", *ranks.names), count.tolist(), good.tolist(), strict=True)
     )
-    by_cluster = examples.clusters is not None and request.largest_cluster is None
+    by_cluster = examples.known.clusters is not None and request.largest_cluster is None
     return Explanation(
         point,
         len(examples),
@@ -187,7 +187,7 @@ def describe(point: OperatingPoint, examples: CalibrationSet) -> Explanation:
         float(right[answers > 0].mean()) if answers.any() else None,
         *_alternatives(request, examples),
         silence(point, examples) if (answers == 0).mean() > MOSTLY_ROOT else None,
-        _means(request, examples, answers, examples.clusters) if by_cluster else None,
+        _means(request, examples, answers, examples.known.clusters) if by_cluster else None,
     )
 
 

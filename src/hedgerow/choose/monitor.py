@@ -23,13 +23,15 @@ import numpy as np
 from hedgerow.choose.evidence import Evidence, capped_exp, mean_bets, p_value_bets
 from hedgerow.choose.guarantees import GUARANTEES
 from hedgerow.choose.point import OperatingPoint, point_of
+from hedgerow.choose.request import PART_COLUMNS
 from hedgerow.choose.tips import BINS, bins_of, cluster_means, p_values
-from hedgerow.choose.watched import TIP, Watched
+from hedgerow.choose.watched import TIP, watched_answers
 from hedgerow.choose.written import exactly
 from hedgerow.errors import FileError, ParameterError, ScoreError, counted, some
 from hedgerow.files import read_text, reading, write_json
-from hedgerow.likelihood import numbered
+from hedgerow.likelihood import Likelihoods, numbered
 from hedgerow.measure import Clusters
+from hedgerow.score_files import as_column
 
 if TYPE_CHECKING:
     import os
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.choose.promise import Outcome, Promise
+    from hedgerow.score_files import Examples
     from hedgerow.tree import Indices
 
     Floats = NDArray[np.float64]
@@ -123,16 +126,16 @@ class _TestedPromise:
         mass = Fraction(units) if largest is None else Fraction(examples, largest)
         return GUARANTEES[bound.guarantee].tested_loss(units, mass, bound)
 
-    def outcome(self, point: OperatingPoint, watched: Watched, labels: Indices) -> Outcome:
+    def outcome(self, point: OperatingPoint, watched: Examples, labels: Indices) -> Outcome:
         """Return the losses of answers with labels."""
         if self.members is None:
-            return self.promise.outcome(labels, watched.answers)
-        if watched.names is None:
+            return self.promise.outcome(labels, watched["answer"])
+        if (column := PART_COLUMNS[point.by]) not in watched:
             raise ParameterError(
                 f"The point has a promise for each {point.by}: give the {point.by} of each example."
             )
-        rows = np.flatnonzero([name in self.members for name in watched.names.tolist()])
-        outcome = self.promise.outcome(labels[rows], watched.answers[rows])
+        rows = np.flatnonzero([name in self.members for name in watched[column].tolist()])
+        outcome = self.promise.outcome(labels[rows], watched["answer"][rows])
         return outcome._replace(rows=rows[outcome.rows])
 
 
@@ -256,11 +259,19 @@ class Monitor:
         groups, clusters, weights
             Those of the examples, where the point depends on them. A cluster must be given whole.
         """
-        watched = Watched.of(self.point, q, ids, groups=groups, clusters=clusters, weights=weights)
-        self.watch(watched, None if labels is None else self.point.hierarchy.nodes(labels))
+        likelihoods = q if hasattr(q, "scale") else Likelihoods.of(self.point.hierarchy, q, self.point.scale)
+        about: dict[str, Any] = {"ids": ids, "groups": groups, "clusters": clusters}
+        watched = watched_answers(self.point, likelihoods, weights=weights, **about)
+        if labels is not None:
+            nodes = self.point.hierarchy.nodes(labels)
+            watched = watched.join(labels=as_column("labels", nodes, len(watched)))
+        self.watch(watched)
 
-    def watch(self, watched: Watched, labels: Indices | None = None) -> None:
-        """Count answers, either all of them or, on an error, none."""
+    def watch(self, watched: Examples) -> None:
+        """Count answers, those with labels or those without, all of them or, on an error, none.
+
+        See `watched_answers` and `read_answers`.
+        """
         if not len(watched):
             raise ScoreError("There are no examples to count.")
         if (watched.clusters is None) != (self.point.clusters is None):
@@ -268,16 +279,14 @@ class Monitor:
             raise ParameterError(
                 f"The point {problem} clusters: {'give' if watched.clusters is None else 'leave out'} them."
             )
-        if labels is None:
+        if watched.labels is None:
             self._watch_shift(watched)
         else:
-            self._watch_promise(watched, labels)
+            self._watch_promise(watched, watched.labels)
 
-    def _watch_promise(self, watched: Watched, labels: Indices) -> None:
+    def _watch_promise(self, watched: Examples, labels: Indices) -> None:
         if not GUARANTEES[self.point.request.guarantee].promises:
             raise ParameterError("An empirical point promises nothing, so labels cannot test it.")
-        if labels.shape != (len(watched),):
-            raise ScoreError(f"labels needs one entry per answer, {len(watched):,}; got shape {labels.shape}.")
         digests = self._with_new(" with a label", self._labelled, watched)
         tests = []
         for test, tested in zip(self.promise, self._tested, strict=True):
@@ -306,23 +315,22 @@ class Monitor:
         total = float(np.sum(np.where(covered, loss, 0.0) / units.size))
         return np.bincount(member, value, minlength=units.number).astype(np.float64), total, units.number
 
-    def _watch_shift(self, watched: Watched) -> None:
+    def _watch_shift(self, watched: Examples) -> None:
         if not self.point.tip_counts:
             raise ParameterError(
                 "The point does not say how sure the model was in calibration, or is for data that differ from "
                 "these: give labels."
             )
-        if watched.tips is None:
+        if "tip" not in watched:
             raise ScoreError(
                 f"Without labels, a monitor needs the column {TIP!r}, which hedgerow predict --point writes: give "
                 f"it, or labels."
             )
-        if (bad := ~((watched.tips >= 0) & (watched.tips <= 1))).any():
-            raise ScoreError(
-                f"A likelihood must lie between 0 and 1, not at {watched.tips[int(np.argmax(bad))]:g}."
-            )
+        likelihood = watched["tip"]
+        if (bad := ~((likelihood >= 0) & (likelihood <= 1))).any():
+            raise ScoreError(f"A likelihood must lie between 0 and 1, not at {likelihood[int(np.argmax(bad))]:g}.")
         digests = self._with_new("", self._seen, watched)
-        tips = cluster_means(watched.tips, watched.clusters)
+        tips = cluster_means(likelihood, watched.clusters)
         bins = bins_of(tips)
         generator = np.random.PCG64(self.seed).advance(self.shift.wealth.count)
         random = np.random.Generator(generator).random(len(tips))
@@ -331,7 +339,7 @@ class Monitor:
         self._counts = self._counts + np.bincount(bins, minlength=BINS)
         self._seen = digests
 
-    def _with_new(self, how: str, before: NDArray[np.uint64], watched: Watched) -> NDArray[np.uint64]:
+    def _with_new(self, how: str, before: NDArray[np.uint64], watched: Examples) -> NDArray[np.uint64]:
         """Add the digests of new ids, or clusters, to those counted before; refuse repeated ones."""
         if watched.clusters is not None:
             kind, names = "cluster", numbered(watched.clusters)[0].tolist()

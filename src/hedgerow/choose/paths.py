@@ -65,19 +65,19 @@ class Paths:
             cut = is_gate[node] | (node == 0) | np.isneginf(score)
             parts.append(tuple(each[cut] for each in (row, node, *best, score)))
             going = node > 0
-            below = best._replace(tier=np.where(cut, -1, best.tier)).taken(going)
+            below = best._replace(tier=np.where(cut, -1, best.tier)).take(going)
             row, node = row[going], q.hierarchy.parent[node[going]]
         row, gate, *columns, score = (np.concatenate(column) for column in zip(*parts[::-1], strict=True))
         order, count = np.argsort(row, kind="stable"), np.bincount(row, minlength=len(q))
-        best, start = _Best(*columns).taken(order), np.cumsum(count) - count
+        best, start = _Best(*columns).take(order), np.cumsum(count) - count
         for place in range(1, int(count.max(initial=0))):
             here = start[count > place] + place
-            for each, new in zip(best, best.taken(here - 1).or_below(best.taken(here)), strict=True):
+            for each, new in zip(best, best.take(here - 1).or_below(best.take(here)), strict=True):
                 each[here] = new
         return cls(count, gate[order], score[order], np.where(best.tier < 0, 0, best.node))
 
     @classmethod
-    def join(cls, parts: Sequence[Paths]) -> Paths:
+    def concatenate(cls, parts: Sequence[Paths]) -> Paths:
         """Concatenate the paths of several batches."""
         return cls(
             *(np.concatenate(column) for column in zip(*(vars(part).values() for part in parts), strict=True))
@@ -109,7 +109,7 @@ class _Best(NamedTuple):
         wins = (below.tier > self.tier) | ((below.tier == self.tier) & (below.score > self.score))
         return _Best(*(np.where(wins, lower, upper) for upper, lower in zip(self, below, strict=True)))
 
-    def taken(self, rows: NDArray[Any]) -> _Best:
+    def take(self, rows: NDArray[Any]) -> _Best:
         """Return those of some of the examples."""
         return _Best(*(each[rows] for each in self))
 

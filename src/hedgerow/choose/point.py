@@ -18,7 +18,6 @@ from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.paths import RANKS, Paths
 from hedgerow.choose.promise import ANSWERED
 from hedgerow.choose.request import By, Request, RequestFile
-from hedgerow.choose.shift import checked_weights
 from hedgerow.choose.tips import BINS, clades_of, tip_likelihoods
 from hedgerow.choose.written import from_number
 from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, counted, some
@@ -26,7 +25,7 @@ from hedgerow.files import read_text, reading, write_json
 from hedgerow.infer import Candidates, most_specific_above
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Pooling, Scale, Treatment
 from hedgerow.measure import Ranks
-from hedgerow.score_files import Scores
+from hedgerow.score_files import Scores, as_column
 from hedgerow.tree import Hierarchy, Settings
 
 if TYPE_CHECKING:
@@ -256,7 +255,7 @@ class OperatingPoint:
                 f"This point was chosen with weights, so it needs the weight of each example: give "
                 f"{argument('weight_column', 'COLUMN', python='point.predict(q, weights=w)')}."
             )
-        given = checked_weights(weights, examples)
+        given = as_column("weights", weights, examples)
         most, tau = np.array(self.weight_steps, dtype=np.float64).reshape(-1, 2).T
         place = np.searchsorted(-most, -given, side="right") - 1
         return np.append(tau, np.inf)[place]

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 By = Literal["all", "group", "clade", "rank"]
+PART_COLUMNS = {"group": "groups", "clade": "clade"}
+"""The column of a table of examples that says which threshold is for each."""
 """What has a threshold of its own."""
 PROMISES = "What is promised"
 """The title of these options in the help."""

@@ -184,7 +184,7 @@ def choose(request: Request, examples: CalibrationSet) -> OperatingPoint:
         merged=found.merged,
         **vars(examples.treatment),
         examples=len(examples),
-        clusters=None if examples.clusters is None else examples.units(request).number,
+        clusters=None if examples.known.clusters is None else examples.units(request).number,
         calibrated_on=found.calibrated_on,
         tip_counts=_tip_counts(request, examples),
         notes=(*doubts, *found.notes),
@@ -195,9 +195,9 @@ def choose(request: Request, examples: CalibrationSet) -> OperatingPoint:
 
 def _tip_counts(request: Request, examples: CalibrationSet) -> tuple[int, ...]:
     """Return how many units are in each bin of tip likelihoods; nothing if new data are expected to differ."""
-    if examples.tips is None or request.is_shifted:
+    if "tip" not in examples.known or request.is_shifted:
         return ()
-    tips = cluster_means(examples.tips, examples.clusters)
+    tips = cluster_means(examples.known["tip"], examples.known.clusters)
     return tuple(np.bincount(bins_of(tips), minlength=BINS).tolist())
 
 
@@ -210,9 +210,9 @@ def _doubts(request: Request, examples: CalibrationSet) -> list[str]:
             "The clusters of the examples are ignored: the promise holds only if all examples are independent. To "
             f"promise something for new clusters, give {argument('clusters', 'cluster', python='clusters=True')}."
         )
-    if examples.clusters is None:
+    if examples.known.clusters is None:
         remedy = f"give {argument('clusters', 'COLUMN', python='clusters=')}"
-        doubts += [f"{doubt} If these belong together, {remedy}." for doubt in repeated_ids(examples.ids)]
+        doubts += [f"{doubt} If these belong together, {remedy}." for doubt in repeated_ids(examples.known.ids)]
     if request.overclassification and not request.per_rank:
         doubts.append(
             "Nothing is promised for examples of known classes, whose answers may be wrong at any rank. To promise"
@@ -225,19 +225,19 @@ def _doubts(request: Request, examples: CalibrationSet) -> list[str]:
         doubts.append(
             f"All labels are {examples.hierarchy.names[distinct[0]]!r}: nothing is known about other classes."
         )
-    if examples.clusters is not None and len(set(examples.clusters.tolist())) == 1:
+    if examples.known.clusters is not None and len(set(examples.known.clusters.tolist())) == 1:
         raise ScoreError(
-            f"All {len(examples):,} examples are in one cluster, {examples.clusters[0]!r}. A promise for new "
-            f"clusters needs several: is this the right column?"
+            f"All {len(examples):,} examples are in one cluster, {examples.known.clusters[0]!r}. A promise for "
+            f"new clusters needs several: is this the right column?"
         )
     return doubts
 
 
 def _check_largest(request: Request, examples: CalibrationSet) -> None:
     """Raise an error if a cluster is larger than the declared largest one."""
-    if request.largest_cluster is None or examples.clusters is None:
+    if request.largest_cluster is None or examples.known.clusters is None:
         return
-    names, size = np.unique(examples.clusters.astype(str), return_counts=True)
+    names, size = np.unique(examples.known.clusters.astype(str), return_counts=True)
     if (largest := size.max()) > request.largest_cluster:
         raise ParameterError(
             f"The cluster {str(names[np.argmax(size)])!r} has {largest:,} examples, more than the declared "

@@ -22,23 +22,9 @@ from hedgerow.likelihood import overlap
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from hedgerow.tree import Hierarchy, Indices
-
-
-def checked_weights(weights: ArrayLike, examples: int) -> NDArray[np.float64]:
-    """Return one weight for each example; raise an error unless all are finite and 0 or more."""
-    try:
-        given = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ScoreError(f"weights needs one number per example, not {weights!r:.80}.") from None
-    if given.shape != (examples,):
-        raise ScoreError(f"weights needs one entry per example, {examples:,}; got shape {given.shape}.")
-    if (bad := ~((given >= 0) & (given < np.inf))).any():
-        row = int(np.argmax(bad))
-        raise ScoreError(f"A weight must be finite and 0 or more; that of example {row:,} is {given[row]:g}.")
-    return given
 
 
 @final

@@ -61,7 +61,7 @@ class Changes:
         count = np.bincount(events.example[kept], minlength=len(events.label))
         return cls(events.score[kept], tuple(each[kept] for each in amounts), np.append(0, np.cumsum(count)))
 
-    def taken(self, rows: Indices | slice) -> Changes:
+    def take(self, rows: Indices | slice) -> Changes:
         """Return the changes of some of the examples."""
         start, inside = take_rows(self.start, rows)
         return Changes(self.score[inside], tuple(each[inside] for each in self.amounts), start)
@@ -114,9 +114,9 @@ class Losses:
         base, amount = loss_changes(events, at_root, after, from_root=from_root, monotone=monotone)
         return cls(Changes.of(events, amount), base, denominator, grid, from_root)
 
-    def taken(self, rows: Indices | slice) -> Losses:
+    def take(self, rows: Indices | slice) -> Losses:
         """Return the losses of some of the examples."""
-        return replace(self, changes=self.changes.taken(rows), base=self.base[rows])
+        return replace(self, changes=self.changes.take(rows), base=self.base[rows])
 
     def reweighted(self, by: Reweighting) -> Losses:
         """Return the losses times `by.numerator`, over `by.denominator`; `by.divisor` is for the clusters."""

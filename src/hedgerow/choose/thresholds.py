@@ -148,11 +148,11 @@ class _TargetSearch:
         if request.among is None:
             losses = losses_of(promise, request, examples)
             return lambda rows, clusters: guarantee.threshold(
-                Steps.of(losses.taken(rows), clusters), promise.bound(clusters.are_units)
+                Steps.of(losses.take(rows), clusters), promise.bound(clusters.are_units)
             )
         changes, grid = _answer_changes(promise, examples), FAMILIES[request.rule].grid(examples.scale)
         return lambda rows, clusters: guarantee.threshold_among(
-            Answered(grid, examples.scale, changes.taken(rows), clusters), promise.bound(clusters.are_units)
+            Answered(grid, examples.scale, changes.take(rows), clusters), promise.bound(clusters.are_units)
         )
 
     def _parts(self) -> Iterator[tuple[Merged, Indices | slice]]:
@@ -229,8 +229,8 @@ class _TargetSearch:
     def for_other_data(self) -> Thresholds:
         """Return the threshold for data with the expected shares, or those for examples of every weight."""
         request, examples, alpha = self.request, self.examples, self.promise.alpha
-        if examples.weights is not None:
-            counting = Reweighting.by_weights(examples.weights, alpha)
+        if (weights := examples.known.weights) is not None:
+            counting = Reweighting.by_weights(weights, alpha)
         else:
             strata = Strata.of(examples.hierarchy, request.expect or {})
             counting = Reweighting.by_shares(strata, examples.labels, alpha)
@@ -295,7 +295,7 @@ def _by_rank(promises: Sequence[Promise], request: Request, examples: Calibratio
 
 def _rank_steps(examples: CalibrationSet, promise: Promise, rows: Indices, clusters: Clusters) -> Steps:
     """Return the steps of losses that are 1 where the threshold is below the likelihood of a wrong node."""
-    score = examples.wrong_at[promise.name][rows]
+    score = examples.known[f"wrong_at:{promise.name}"][rows]
     grid = FAMILIES["threshold"].grid(examples.scale)
     wrong = score > grid[-1]
     one = wrong.astype(np.int64)

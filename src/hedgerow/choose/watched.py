@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hedgerow.choose.calibration import as_texts
+from hedgerow.choose.request import PART_COLUMNS
 from hedgerow.choose.tips import tip_likelihoods
 from hedgerow.errors import FileError, ScoreError, UnknownNameError, closest, some
 from hedgerow.files import open_table, reading
 from hedgerow.infer import Candidates
-from hedgerow.likelihood import Likelihoods
-from hedgerow.score_files import MISSING, LabelFile, ScoreReading
+from hedgerow.score_files import COLUMNS, MISSING, Examples, LabelFile, ScoreReading
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.choose.point import OperatingPoint
+    from hedgerow.likelihood import AnyLikelihoods
     from hedgerow.tree import Hierarchy, Indices
 
     Texts = NDArray[np.object_]
@@ -29,111 +28,83 @@ TIP = "tip_likelihood"
 """The column of the probability of the most likely tip."""
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Watched:
-    """The answers to some examples, with what a monitor needs to know about these."""
+def watched_answers(
+    point: OperatingPoint,
+    q: AnyLikelihoods,
+    *,
+    groups: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    **known: ArrayLike | None,
+) -> Examples:
+    """Answer examples with a point; return what is known of them, with the columns `answer` and `tip`.
 
-    answers: Indices
-    """Nodes of the tree of the point."""
-    tips: Floats | None = None
-    """The probability of the most likely tip of each example."""
-    names: Texts | None = None
-    """The group or clade of each example, if the point has thresholds for them."""
-    clusters: Texts | None = None
-    ids: Texts | None = None
+    The parameters are those of `Monitor.update`.
+    """
+    answers = point.predict(q, groups if point.by == "group" else None, weights)
+    if q.hierarchy is not point.hierarchy:
+        answers = point.hierarchy.indices(q.hierarchy.names[answers])
+    examples = Examples.of(len(q), groups=groups, **known)
+    tip = tip_likelihoods(q, Candidates.of(q.hierarchy, point.settings))
+    return examples.join(answer=answers, tip=tip, clade=point.clades_of(q) if point.by == "clade" else None)
 
-    def __len__(self) -> int:
-        return len(self.answers)
 
-    def taken(self, rows: NDArray[Any]) -> Watched:
-        """Return some of the examples."""
-        parts: dict[str, Any] = {key: None if each is None else each[rows] for key, each in vars(self).items()}
-        return Watched(**parts)
+def read_answers(
+    point: OperatingPoint,
+    path: str | os.PathLike[str],
+    labels: str | os.PathLike[str] | None = None,
+    read_as: ScoreReading | None = None,
+) -> Examples:
+    """Read a table that `hedgerow predict --point` wrote, for `Monitor.watch`.
 
-    @classmethod
-    def of(
-        cls,
-        point: OperatingPoint,
-        q: Any,
-        ids: ArrayLike | None = None,
-        *,
-        groups: ArrayLike | None = None,
-        clusters: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
-    ) -> Watched:
-        """Answer examples with a point; the other parameters are those of `Monitor.update`."""
-        likelihoods: Any = q if hasattr(q, "scale") else Likelihoods.of(point.hierarchy, q, point.scale)
-        tree, count = likelihoods.hierarchy, len(likelihoods)
-        answers = point.predict(likelihoods, groups if point.by == "group" else None, weights)
-        if tree is not point.hierarchy:
-            answers = point.hierarchy.indices(tree.names[answers])
-        return cls(
-            answers,
-            tip_likelihoods(likelihoods, Candidates.of(tree, point.settings)),
-            as_texts("groups", point.clades_of(likelihoods) if point.by == "clade" else groups, count),
-            as_texts("clusters", clusters, count),
-            as_texts("ids", ids, count),
-        )
+    Parameters
+    ----------
+    point
+        The point of the answers.
+    path
+        The table.
+    labels
+        A file of labels; then only answers with a label are returned.
+    read_as
+        How to read the file of labels.
+    """
+    shown = os.fspath(path)
+    table = open_table(shown, None)
+    places = {"answer": table.column("prediction", "the answers")}
+    part = PART_COLUMNS.get(point.by)
+    for name in ("ids", "clusters", "tip", *([part] if part else [])):
+        column = COLUMNS.get(name, TIP if name == "tip" else name)
+        if column in table.columns:
+            places[name] = table.columns.index(column)
+    with reading(shown, "a table of answers"):
+        columns = table.texts(list(places.values()))
+        texts = {name: np.array(columns[place].to_pylist(), dtype=object) for name, place in places.items()}
+    if not len(texts["answer"]):
+        raise FileError(f"{shown} has a header but no answers.")
+    found = Examples.holding(len(texts["answer"]), texts)
+    answers, tips, clusters = _nodes(point.hierarchy, texts["answer"], shown), texts.get("tip"), found.clusters
+    found = found.join(
+        answer=answers,
+        tip=None if tips is None else _numbers(tips, shown),
+        clusters=None if clusters is None or point.clusters is None or not any(clusters) else clusters,
+    )
+    if labels is None:
+        return found
+    return _labelled(point, found, shown, LabelFile(labels, point.hierarchy, read_as or ScoreReading()))
 
-    @classmethod
-    def read(
-        cls,
-        point: OperatingPoint,
-        path: str | os.PathLike[str],
-        labels: str | os.PathLike[str] | None = None,
-        read_as: ScoreReading | None = None,
-    ) -> tuple[Watched, Indices | None]:
-        """Read a table that `hedgerow predict --point` wrote, and the labels of its answers.
 
-        Parameters
-        ----------
-        point
-            The point of the answers.
-        path
-            The table.
-        labels
-            A file of labels; then only answers with a label are returned.
-        read_as
-            How to read the file of labels.
-
-        Returns
-        -------
-        (Watched, array or None)
-            The answers, and their labels.
-        """
-        shown, tree = os.fspath(path), point.hierarchy
-        table = open_table(shown, None)
-        wanted = {"prediction": table.column("prediction", "the answers")}
-        about = ("id", TIP, "cluster", *([point.by] if point.by in ("group", "clade") else []))
-        wanted |= {name: table.columns.index(name) for name in about if name in table.columns}
-        with reading(shown, "a table of answers"):
-            columns = table.texts(list(wanted.values()))
-            texts = {name: np.array(columns[place].to_pylist(), dtype=object) for name, place in wanted.items()}
-        if not len(texts["prediction"]):
-            raise FileError(f"{shown} has a header but no answers.")
-        clusters = texts.get("cluster")
-        found = cls(
-            _nodes(tree, texts["prediction"], shown),
-            _numbers(texts[TIP], shown) if TIP in texts else None,
-            texts.get(point.by),
-            None if clusters is None or not any(clusters) or point.clusters is None else clusters,
-            texts.get("id"),
-        )
-        if labels is None:
-            return found, None
-        if found.ids is None:
-            raise ScoreError(f"{shown} has no column 'id', which labels are joined by.")
-        file = LabelFile(labels, tree, read_as or ScoreReading())
-        place = file.find(found.ids)
-        assert file.nodes is not None  # noqa: S101
-        there = np.flatnonzero((place >= 0) & (file.nodes[place] > MISSING))
-        if not len(there):
-            raise ScoreError(f"No id of {shown} has a label in {file.path}. Use the same ids in both.")
-        labelled = found.taken(there)
-        if labelled.clusters is None and point.clusters is not None and "clusters" in file.about:
-            labelled = replace(labelled, clusters=file.about["clusters"][place[there]])
-        return labelled, file.nodes[place[there]]
+def _labelled(point: OperatingPoint, answers: Examples, path: str, file: LabelFile) -> Examples:
+    """Return the answers that have a label."""
+    if answers.ids is None:
+        raise ScoreError(f"{path} has no column 'id', which labels are joined by.")
+    place = file.find(answers.ids)
+    assert file.nodes is not None  # noqa: S101
+    there = np.flatnonzero((place >= 0) & (file.nodes[place] > MISSING))
+    if not len(there):
+        raise ScoreError(f"No id of {path} has a label in {file.path}. Use the same ids in both.")
+    labelled = answers.take(there).join(labels=file.nodes[place[there]])
+    if labelled.clusters is None and point.clusters is not None and file.about.clusters is not None:
+        labelled = labelled.join(clusters=file.about.clusters[place[there]])
+    return labelled
 
 
 def _nodes(tree: Hierarchy, names: Texts, path: str) -> Indices:

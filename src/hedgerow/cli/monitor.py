@@ -49,7 +49,7 @@ def monitor(
 
     With labels, it tests the promise; without, whether the model is as sure as it was in calibration.
     """
-    from hedgerow.choose import Monitor, OperatingPoint, Watched
+    from hedgerow.choose import Monitor, OperatingPoint, read_answers
     from hedgerow.show import print_monitor
 
     check_outputs(json_file, state, figure, inputs=(point, answers, labels))
@@ -59,7 +59,7 @@ def monitor(
         check_figure(figure)
     chosen = OperatingPoint.load(point)
     watching = Monitor.at(state, chosen, as_number("delta", delta))
-    watching.watch(*Watched.read(chosen, answers, labels, reading))
+    watching.watch(read_answers(chosen, answers, labels, reading))
     if state is not None:
         watching.save(state)
     print_monitor(watching, Console())

@@ -253,7 +253,7 @@ class ScoreInput(FileReading):
                     f"A temperature needs the scores of all classes, and {given} lists only a few."
                 ) from None
             labels = np.concatenate([block.labels for block in blocks if block.labels is not None])
-            fitted = fit_to_likelihoods(held_out.hierarchy, Likelihoods.concatenated(parts), labels)
+            fitted = fit_to_likelihoods(held_out.hierarchy, Likelihoods.concatenate(parts), labels)
             # In a few digits, so that it can be given again.
             temperature = float(f"{fitted.value:.4g}")
             losses = f"its mean loss falls from {fitted.before:.4g} to {fitted.after:.4g}"

@@ -115,7 +115,7 @@ def _merged(hierarchy: Hierarchy, results: list[dict[str, Any]]) -> EvaluationBu
 
 def _unused_labels(hierarchy: Hierarchy, parts: Sequence[Part], reading: ScoreReading | None) -> list[str]:
     """Return warnings about labels in the file of labels that fit no part."""
-    ids = [part.answers.ids for part in parts if part.answers.ids is not None]
+    ids = [part.examples.ids for part in parts if part.examples.ids is not None]
     path = None if reading is None else reading.labels_file
     if reading is None or path is None or not ids or not Path(path).is_file():  # only the workers may see it
         return []

@@ -114,7 +114,7 @@ class Likelihoods(Derives):
         likelihoods._checked = True
         return likelihoods
 
-    def taken(self, rows: NDArray[Any]) -> Likelihoods:
+    def __getitem__(self, rows: NDArray[Any]) -> Likelihoods:
         """Return the likelihoods of some examples, given by a mask or by positions."""
         taken = Likelihoods.checked(self.hierarchy, self.values[rows], self.scale)
         taken.treatment = self.treatment
@@ -122,7 +122,7 @@ class Likelihoods(Derives):
         return taken
 
     @classmethod
-    def concatenated(cls, parts: Sequence[Likelihoods]) -> Likelihoods:
+    def concatenate(cls, parts: Sequence[Likelihoods]) -> Likelihoods:
         """Return the likelihoods of the examples of several parts, which are of one tree and scale."""
         joined = cls.checked(
             parts[0].hierarchy, np.concatenate([as_numpy(part.values) for part in parts]), parts[0].scale

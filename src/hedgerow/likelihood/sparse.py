@@ -128,7 +128,7 @@ class SparseLikelihoods(Derives):
             )
 
     @classmethod
-    def join(cls, parts: Sequence[SparseLikelihoods]) -> SparseLikelihoods:
+    def concatenate(cls, parts: Sequence[SparseLikelihoods]) -> SparseLikelihoods:
         """Concatenate the examples of several parts, which must have the same tree and scale."""
         if not parts:
             raise ParameterError("There is nothing to join: give at least one part.")

@@ -6,11 +6,10 @@ likelihoods and labels into figures.
 """
 
 from hedgerow.measure import metrics
-from hedgerow.measure.answers import Answers, Part
 from hedgerow.measure.bootstrap import Difference, Interval, difference_of_runs, replicated
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, Measures, operating_curve
 from hedgerow.measure.calibration import Reliability, calibration_error
-from hedgerow.measure.clusters import Clusters, check_filled
+from hedgerow.measure.clusters import Clusters
 from hedgerow.measure.comparison import SystemComparison, compare, side_by_side
 from hedgerow.measure.curve import OperatingCurve, intercept
 from hedgerow.measure.evaluation import Evaluation
@@ -24,7 +23,7 @@ from hedgerow.measure.evaluation_builder import (
     repeated_ids,
     with_intervals,
 )
-from hedgerow.measure.events import Events
+from hedgerow.measure.events import Events, Part
 from hedgerow.measure.from_path import read_or_evaluate
 from hedgerow.measure.metrics import Comparison, Metric, name_of_metric, right_of_answered
 from hedgerow.measure.ranks import Ranks, mistakes
@@ -33,7 +32,6 @@ from hedgerow.measure.saved import MEMBERS, try_evaluation_folder
 __all__ = [
     "MEMBERS",
     "STANDARD_METRICS",
-    "Answers",
     "Clusters",
     "Comparison",
     "CurveBuilder",
@@ -50,7 +48,6 @@ __all__ = [
     "Reliability",
     "SystemComparison",
     "calibration_error",
-    "check_filled",
     "compare",
     "difference_of_runs",
     "evaluate",

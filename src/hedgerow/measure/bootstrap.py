@@ -18,8 +18,9 @@ import numpy as np
 
 from hedgerow.arrays import map_on_threads
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.measure.clusters import Clusters, check_filled
+from hedgerow.measure.clusters import Clusters
 from hedgerow.measure.curve import OperatingCurve
+from hedgerow.score_files import as_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -226,9 +227,7 @@ def _units(clusters: Names | None, examples: int, level: float) -> Clusters:
     if not 0 < level < 1:
         raise ParameterError(f"level must lie between 0 and 1, not {level}.")
     if clusters is not None:
-        if len(clusters) != examples:
-            raise ScoreError(f"clusters needs one entry per example, {examples:,}; got {len(clusters):,}.")
-        check_filled("clusters", clusters.tolist())
+        clusters = as_column("clusters", clusters, examples)
     units = resampled(clusters, examples)
     if reason := units.too_few(level):
         raise ScoreError(f"There is nothing to draw: {reason}")

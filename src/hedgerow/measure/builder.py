@@ -100,7 +100,7 @@ class CurveBuilder:
     def events(self) -> Events:
         """All threshold events so far."""
         if len(self._parts) > 1:
-            self._parts = [Events.join(self._parts)]
+            self._parts = [Events.concatenate(self._parts)]
         return self._parts[0] if self._parts else Events.none()
 
     def update(self, q: Any, labels: ArrayLike, classes: ArrayLike | None = None) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from hedgerow.errors import ScoreError, counted
+from hedgerow.errors import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.tree import Indices
@@ -84,14 +82,4 @@ class Clusters:
         return (
             f"the examples are in {counted(self.number, 'cluster', 'clusters')}, too few to tell what is chance: "
             f"at least {needed} are needed. If the examples are independent of each other, leave out the clusters."
-        )
-
-
-def check_filled(name: str, values: Sequence[Any]) -> None:
-    """Raise an error if the group or cluster of an example is blank."""
-    blank = [i for i, value in enumerate(values) if value is None or value != value or not str(value).strip()]
-    if blank:
-        raise ScoreError(
-            f"{name} is blank for {len(blank):,} of {len(values):,} examples, the first in row {blank[0]:,} "
-            f"(counted from 0). Give every example an entry: one of its own if it belongs with no other."
         )

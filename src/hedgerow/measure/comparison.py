@@ -123,13 +123,13 @@ def compare(
     reasons = [None if i == reference else mismatch(base, other) for i, other in enumerate(evaluations)]
     matched = {i: _in_order_of(base, evaluations[i]) for i, reason in enumerate(reasons) if reason is None}
     clusters = next(
-        (e.answers.clusters for e in (base, *matched.values()) if e.answers.clusters is not None), None
+        (e.examples.clusters for e in (base, *matched.values()) if e.examples.clusters is not None), None
     )
     units = bootstrap.resampled(clusters, len(base))
     del matched[reference]
     with progress("Bootstrap", replicates * len(matched)) as advance:
         for i, other in matched.items() if replicates else ():
-            apart = other.answers.clusters is not None and not units.same(other.clusters)
+            apart = other.examples.clusters is not None and not units.same(other.clusters)
             reasons[i] = "its examples are in other clusters." if apart else units.too_few(level)
             if reasons[i] is not None:
                 advance(replicates)
@@ -206,8 +206,8 @@ def mismatch(base: Evaluation, other: Evaluation) -> str | None:
     differ = np.flatnonzero(names != other_names)
     if len(differ):
         row = int(differ[0])
-        where = f"row {row:,} (counted from 0)" if base.answers.ids is None else f"{base.answers.ids[row]!r}"
-        by_id = base.answers.ids is not None and other.answers.ids is not None
+        where = f"row {row:,} (counted from 0)" if base.examples.ids is None else f"{base.examples.ids[row]!r}"
+        by_id = base.examples.ids is not None and other.examples.ids is not None
         return (
             f"{len(differ):,} labels differ; for {where}, {str(other_names[row])!r} instead of "
             f"{str(names[row])!r}.{'' if by_id else ' If the order differs, give the examples ids.'}"
@@ -217,7 +217,7 @@ def mismatch(base: Evaluation, other: Evaluation) -> str | None:
 
 def _matched_ids(base: Evaluation, other: Evaluation) -> Indices | str:
     """Return the position in `other` of each example of `base`, or why their ids do not match."""
-    mine, theirs = base.answers.ids, other.answers.ids
+    mine, theirs = base.examples.ids, other.examples.ids
     if mine is None or theirs is None or np.array_equal(mine, theirs):
         return np.arange(len(base))
     place = {name: row for row, name in enumerate(theirs.tolist())}
@@ -237,11 +237,12 @@ def _in_order_of(base: Evaluation, other: Evaluation) -> Evaluation:
     if same_nodes and np.array_equal(order, np.arange(len(order))):
         return other
     node = base.hierarchy.indices(other.hierarchy.names).astype(np.int32)
-    events, answers = other.events.taken(order), other.answers.taken(order)
+    events, examples = other.events.take(order), other.examples.take(order)
+    predictions = {f"prediction:{rule}": node[found] for rule, found in examples.grouped("prediction").items()}
     return replace(
         other,
         hierarchy=base.hierarchy,
         events=replace(events, label=node[events.label], node=node[events.node]),
-        answers=replace(answers, predictions={rule: node[found] for rule, found in answers.predictions.items()}),
+        examples=examples.join(**predictions),
         settings=base.settings,
     )

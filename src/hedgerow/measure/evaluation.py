@@ -22,13 +22,14 @@ from hedgerow.likelihood import (
     threshold_probability,
 )
 from hedgerow.measure import metrics
-from hedgerow.measure.answers import Answers, Part
 from hedgerow.measure.bootstrap import Interval, resampled
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder
 from hedgerow.measure.curve import CORRECT_LEVELS, OperatingCurve
+from hedgerow.measure.events import Part
 from hedgerow.measure.metrics import Comparison, CustomMetric, Metric, as_metric
 from hedgerow.measure.ranks import mistakes
-from hedgerow.measure.saved import AGAIN, About, examples_in, packed, unpacked, write_folder
+from hedgerow.measure.saved import AGAIN, About, examples_in, packed, packed_examples, unpacked, write_folder
+from hedgerow.score_files import Examples
 from hedgerow.tree import Hierarchy, Indices, Settings
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ class Evaluation:
     events: Events
     """The labels, and every change of an answer as the threshold falls."""
     curve: OperatingCurve
-    answers: Answers
+    examples: Examples
+    """What is known of the examples, and what each rule answers to them: see `predictions`, `confidence`."""
     name: str = "scores"
     settings: Settings = field(default_factory=Settings)
     """What counts as specific and as right."""
@@ -108,12 +110,11 @@ class Evaluation:
         events = builder.events
         most_specific = events.answers_above(BOTTOM[builder.scale])
         predictions = {
-            "leaf": np.where(builder.hierarchy.is_leaf[most_specific], most_specific, 0),
-            "majority": events.answers_above(float(from_probability(0.5, builder.scale))),
+            "prediction:leaf": np.where(builder.hierarchy.is_leaf[most_specific], most_specific, 0),
+            "prediction:majority": events.answers_above(float(from_probability(0.5, builder.scale))),
         }
-        return cls(
-            builder.hierarchy, events, builder.compute(), Answers(predictions, {}), settings=builder.settings
-        )
+        examples = Examples.holding(len(events.label), predictions)
+        return cls(builder.hierarchy, events, builder.compute(), examples, settings=builder.settings)
 
     def __len__(self) -> int:
         return self.curve.examples
@@ -122,6 +123,16 @@ class Evaluation:
     def scale(self) -> Scale:
         """The scale of the thresholds."""
         return self.curve.scale
+
+    @cached_property
+    def predictions(self) -> dict[str, NDArray[np.int32]]:
+        """The node that each rule answers every example with: rule -> [examples]."""
+        return self.examples.grouped("prediction")
+
+    @cached_property
+    def confidence(self) -> dict[str, NDArray[np.float64]]:
+        """The likelihood of these answers, as probabilities: rule -> [examples]."""
+        return self.examples.grouped("confidence")
 
     def summary(self) -> dict[str, float]:
         """Return the figures that summarise the evaluation: AP, AC, R@95C, majority_F1, ...
@@ -138,7 +149,7 @@ class Evaluation:
     @property
     def has_leaf_scores(self) -> bool:
         """Whether some leaf has a likelihood for some example; if not, the rule `leaf` has no answers."""
-        return bool(self.hierarchy.is_leaf[self.answers.predictions["leaf"]].any())
+        return bool(self.hierarchy.is_leaf[self.predictions["leaf"]].any())
 
     def measuring(self, metrics: Iterable[str | Metric | CustomMetric]) -> Evaluation:
         """Return the evaluation with more metrics, in its curve, its rules and its summary; without intervals.
@@ -202,7 +213,7 @@ class Evaluation:
     def answered(self) -> dict[str, dict[str, float | None]]:
         """The share of answers below the root, and of those the share that is right: each rule, R@90C, R@95C."""
         shares = {
-            rule: (values["correct"], float((self.answers.predictions[rule] != 0).mean()))
+            rule: (values["correct"], float((self.predictions[rule] != 0).mean()))
             for rule, values in self.rules.items()
         }
         for name, point in self.points.items():
@@ -253,11 +264,11 @@ class Evaluation:
         about = {
             "scale": self.scale,
             "kind": "evaluation",
-            "rules": list(self.answers.predictions),
+            "rules": list(self.predictions),
             **{name: getattr(self, name) for name in _SAVED},
             **vars(self.treatment),
         }
-        arrays = packed(self.hierarchy, self.settings, self.events, self.answers.packed(), **about)
+        arrays = packed(self.hierarchy, self.settings, self.events, packed_examples(self.examples), **about)
         write_folder(folder, arrays, self.to_dict())
 
     def _for_json(self, point: Mapping[str, float]) -> dict[str, float | None]:
@@ -278,7 +289,7 @@ class Evaluation:
     @property
     def clusters(self) -> Clusters:
         """What the bootstrap draws: the clusters of the examples, or the examples."""
-        return resampled(self.answers.clusters, len(self))
+        return resampled(self.examples.clusters, len(self))
 
     @property
     def builder(self) -> CurveBuilder:
@@ -335,7 +346,7 @@ class Evaluation:
     def ranks(self) -> dict[str, dict[str, dict[str, float | int | None]]]:
         """The mistakes of each rule at each rank, or depth: see `measure.mistakes`."""
         return {
-            rule: mistakes(self.hierarchy, self.labels, self.answers.predictions[rule], self.settings)
+            rule: mistakes(self.hierarchy, self.labels, self.predictions[rule], self.settings)
             for rule in self._pairs
         }
 
@@ -343,7 +354,7 @@ class Evaluation:
     def _pairs(self) -> dict[str, Pairs]:
         return {
             rule: Pairs.of(self.hierarchy, self.labels, nodes, self.settings)
-            for rule, nodes in self.answers.predictions.items()
+            for rule, nodes in self.predictions.items()
             if rule != "leaf" or self.has_leaf_scores
         }
 
@@ -352,7 +363,7 @@ class Evaluation:
         if np.asarray(mask).dtype != bool or np.shape(mask) != (len(self),):
             raise ScoreError(f"A mask needs one True or False per example, {len(self):,} in all.")
         mask = np.asarray(mask)
-        part = replace(self, events=self.events.taken(mask), answers=self.answers.taken(mask), sizes=())
+        part = replace(self, events=self.events.take(mask), examples=self.examples.take(mask), sizes=())
         return replace(part, curve=part.builder.compute(), intervals={}, replicates=0, warnings=())
 
     @property
@@ -361,7 +372,7 @@ class Evaluation:
         end, parts = 0, []
         for name, count in self.sizes or ((self.name, len(self)),):
             rows = slice(end, end := end + count)
-            parts.append(Part(name, self.events.taken(rows), self.answers.taken(rows)))
+            parts.append(Part(name, self.events.take(rows), self.examples.take(rows)))
         return parts
 
     @staticmethod
@@ -371,7 +382,7 @@ class Evaluation:
         with naming(path, "an evaluation", AGAIN):
             about, found = unpacked(path, "evaluation", _About)
             events = found.events()
-            answers = Answers.unpacked(found, about.rules, len(events.label))
+            examples = found.examples(len(events.label), about.rules)
             if not len(events.label) or sum(count for _, count in about.sizes) not in (0, len(events.label)):
                 raise ValueError("the numbers of examples of its parts do not add up")
             found.require_all_used()
@@ -380,7 +391,7 @@ class Evaluation:
                 found.hierarchy,
                 events,
                 builder.holding(events).compute(),
-                answers,
+                examples,
                 name=printable(about.name),
                 settings=found.settings,
                 sizes=tuple((printable(name), count) for name, count in about.sizes),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack, final
 import numpy as np
 
 from hedgerow.arrays import as_numpy
-from hedgerow.errors import ParameterError, ScoreError, argument, counted
+from hedgerow.errors import ParameterError, ScoreError, argument, counted, refuse_keywords
 from hedgerow.infer import RULES, Rule
 from hedgerow.likelihood import (
     AnyLikelihoods,
@@ -24,10 +24,10 @@ from hedgerow.likelihood import (
     to_probability,
 )
 from hedgerow.measure import bootstrap
-from hedgerow.measure.answers import Answers, Part
 from hedgerow.measure.builder import CurveBuilder, require_same, warn_of_class_numbers
 from hedgerow.measure.evaluation import Evaluation
-from hedgerow.score_files import ABOUT, Block, Progress, Scores, silent
+from hedgerow.measure.events import Part
+from hedgerow.score_files import KEPT, Block, Examples, Progress, Scores, silent
 from hedgerow.tree import Hierarchy, Names, SettingKeywords, Settings
 
 if TYPE_CHECKING:
@@ -99,7 +99,9 @@ class EvaluationBuilder:
         self.warnings: set[str] = set()
         """Warnings about the scores, which become warnings of the evaluation."""
 
-    def update(self, q: Any, labels: ArrayLike, classes: ArrayLike | None = None, **about: Names | None) -> None:
+    def update(
+        self, q: Any, labels: ArrayLike, classes: ArrayLike | None = None, **about: ArrayLike | None
+    ) -> None:
         """Add a batch.
 
         Parameters
@@ -115,21 +117,24 @@ class EvaluationBuilder:
             What else is known about the examples: `ids`, `groups`, `clusters`, `texts`, `images`; one entry per
             example each.
         """
+        refuse_keywords(about, KEPT)
         likelihoods = Likelihoods.of(self.hierarchy, q, self._scale, classes)
+        self._add(likelihoods, labels, classes, Examples.of(len(likelihoods), **about))
+
+    def _add(
+        self, likelihoods: AnyLikelihoods, labels: ArrayLike, classes: ArrayLike | None, examples: Examples
+    ) -> None:
         treatment = likelihoods.treatment
         if self.treatment is not None and (differ := self.treatment.difference(treatment)):
             raise ParameterError(
                 f"All examples of an evaluation must be treated alike: {differ.what}. {differ.remedy}."
             )
-        for key, values in about.items():
-            if values is not None and len(values) != len(likelihoods):
-                raise ScoreError(f"{key} needs one entry per example, {len(likelihoods):,}; got {len(values):,}.")
         curve = self.curve_on(likelihoods.scale)
         # The rules come first: the curve reuses what they derive from the likelihoods.
         answers = self._answers(likelihoods, curve)
         events = curve.events_of(likelihoods, labels, classes)
         self.curve, self.treatment = curve, treatment
-        self._own.append(Part(self._part, events, replace(answers, **about)))  # type: ignore[arg-type]
+        self._own.append(Part(self._part, events, examples.join(**answers)))
 
     def add(self, scores: Scores | Iterable[Block], *, advance: Callable[[int], None] = lambda _: None) -> None:
         """Add the examples of a score file, or other blocks, with the warnings about them.
@@ -144,9 +149,9 @@ class EvaluationBuilder:
         for block in scores:
             if block.labels is None:
                 raise ScoreError("An evaluation needs labels; these blocks have none.")
-            about = {key: getattr(block, key) for key in ABOUT}
+            likelihoods = Likelihoods.of(self.hierarchy, block.likelihoods, self._scale)
             # Labels are already nodes.
-            self.update(block.likelihoods, block.labels, self.hierarchy.names, **about)
+            self._add(likelihoods, block.labels, self.hierarchy.names, block.examples.kept)
             advance(len(block))
         self.warnings.update(getattr(scores, "warnings", ()))
 
@@ -184,13 +189,13 @@ class EvaluationBuilder:
     def parts(self) -> list[Part]:
         """The examples, part by part, in order of arrival."""
         if len(self._own) > 1:
-            self._own = [Part.joined(self._own)]
+            self._own = [Part.concatenate(self._own)]
         return [*self._own, *self._merged]
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> EvaluationBuilder:
         """Return a builder that holds the examples of an evaluation, to merge it with others."""
-        doubts = _doubts(evaluation.hierarchy, evaluation.events, evaluation.answers, evaluation.settings)
+        doubts = _doubts(evaluation.hierarchy, evaluation.events, evaluation.examples, evaluation.settings)
         few = evaluation.clusters.too_few(evaluation.level)
         return cls.holding(
             evaluation.hierarchy,
@@ -224,7 +229,7 @@ class EvaluationBuilder:
         warnings: Iterable[str] = (),
     ) -> EvaluationBuilder:
         """Return a builder that holds examples whose events and answers are already known."""
-        names = parts[0].answers.predictions if parts else RULES
+        names = parts[0].examples.grouped("prediction") if parts else RULES
         builder = cls(hierarchy, rules={name: RULES.get(name, _unknown_rule) for name in names}, **vars(settings))
         builder.warnings.update(warnings)
         if scale is not None:
@@ -232,8 +237,9 @@ class EvaluationBuilder:
             builder._merged = parts
         return builder
 
-    def _answers(self, q: AnyLikelihoods, curve: CurveBuilder) -> Answers:
-        predictions, confidence = {}, {}
+    def _answers(self, q: AnyLikelihoods, curve: CurveBuilder) -> dict[str, NDArray[Any]]:
+        """Return what each rule answers, and the likelihood of it, as columns."""
+        found: dict[str, NDArray[Any]] = {}
         for name, rule in list(self.rules.items()):
             try:
                 nodes = rule(self.hierarchy, q, information=curve.candidates)
@@ -243,11 +249,11 @@ class EvaluationBuilder:
                 self.rules = {key: each for key, each in self.rules.items() if key != name}
                 self.warnings.add(f"The rule {name!r} is left out: {error}")
                 continue
-            predictions[name] = as_numpy(nodes).astype(np.int32)
+            found[f"prediction:{name}"] = as_numpy(nodes).astype(np.int32)
             # Log-likelihoods need not be normalised, so some may be above 0.
             chosen = to_probability(as_numpy(q.at(nodes)).astype(np.float64), q.scale)
-            confidence[name] = np.minimum(chosen, 1.0)
-        return Answers(predictions, confidence)
+            found[f"confidence:{name}"] = np.minimum(chosen, 1.0)
+        return found
 
     def compute(self, *, name: str = "scores", warnings: Iterable[str] = ()) -> Evaluation:
         """Return the evaluation of all examples so far.
@@ -262,17 +268,17 @@ class EvaluationBuilder:
         parts = in_order(self.parts)
         if self.curve is None or not sum(map(len, parts)):
             raise ScoreError("There are no examples to evaluate.")
-        whole, given = Part.joined(parts), tuple(warnings)
+        whole, given = Part.concatenate(parts), tuple(warnings)
         found = (
             *given,
             *sorted(self.warnings.difference(given)),
-            *_doubts(self.hierarchy, whole.events, whole.answers, self.settings),
+            *_doubts(self.hierarchy, whole.events, whole.examples, self.settings),
         )
         return Evaluation(
             self.hierarchy,
             whole.events,
             self.curve.holding(whole.events).compute(),
-            whole.answers,
+            whole.examples,
             name=name,
             settings=self.settings,
             sizes=tuple((part.name, len(part)) for part in parts if len(part)),
@@ -281,11 +287,11 @@ class EvaluationBuilder:
         )
 
 
-def _doubts(hierarchy: Hierarchy, events: Events, answers: Answers, settings: Settings) -> list[str]:
+def _doubts(hierarchy: Hierarchy, events: Events, examples: Examples, settings: Settings) -> list[str]:
     """Return signs that the examples are not what they seem, as sentences."""
     return [
-        *repeated_ids(answers.ids),
-        *signs_of_wrong_order(hierarchy, events.label, answers),
+        *repeated_ids(examples.ids),
+        *signs_of_wrong_order(hierarchy, events.label, examples),
         *labels_at_the_root(events.label, settings),
     ]
 
@@ -439,7 +445,7 @@ def with_intervals(
         drawn = bootstrap.intervals(
             evaluation.builder,
             per_example=evaluation.per_example,
-            clusters=evaluation.answers.clusters,
+            clusters=evaluation.examples.clusters,
             replicates=replicates,
             level=level,
             seed=seed,
@@ -461,9 +467,10 @@ def example_blocks(
     clusters: ArrayLike | None = None,
 ) -> Iterator[Block]:
     """Yield the examples of a score file, of other blocks, or of likelihoods with labels; see `evaluate`."""
-    about = {key: values for key, values in (("ids", ids), ("clusters", clusters)) if values is not None}
-    if labels is None and about:
-        raise ParameterError(f"{' and '.join(about)} are for likelihoods with labels; score files have their own.")
+    about = {"ids": ids, "clusters": clusters}
+    known = " and ".join(key for key, values in about.items() if values is not None)
+    if labels is None and known:
+        raise ParameterError(f"{known} are for likelihoods with labels; score files have their own.")
     if isinstance(scores, Scores):
         if scores.hierarchy != hierarchy:
             raise ParameterError("The score file was opened with another tree; open it with this one.")
@@ -491,21 +498,19 @@ def example_blocks(
     if len(q) != len(nodes):
         got = f"{counted(len(q), 'example', 'examples')} and {counted(len(nodes), 'label', 'labels')}"
         raise ScoreError(f"One label per example is needed; got {got}.")
-    texts = {
-        key: np.array([str(each) for each in np.asarray(values).tolist()], object) for key, values in about.items()
-    }
-    yield Block(0, q, nodes, texts.get("ids"), clusters=texts.get("clusters"))
+    yield Block(0, q, Examples.of(len(q), **about).join(labels=nodes))
 
 
-def signs_of_wrong_order(hierarchy: Hierarchy, labels: NDArray[np.int32], answers: Answers) -> Iterator[str]:
+def signs_of_wrong_order(hierarchy: Hierarchy, labels: NDArray[np.int32], examples: Examples) -> Iterator[str]:
     """Yield a warning if a model is confident but no better than chance: the columns may be in the wrong order."""
-    known = hierarchy.is_leaf[labels] & (answers.predictions["leaf"] > 0)  # 0: no leaf has a likelihood
-    answer, label = answers.predictions["leaf"][known], labels[known]
+    leaf = examples["prediction:leaf"]
+    known = hierarchy.is_leaf[labels] & (leaf > 0)  # 0: no leaf has a likelihood
+    answer, label = leaf[known], labels[known]
     number = len(label)
     if number < _ENOUGH_EXAMPLES:
         return
     accuracy = float(np.mean(answer == label))
-    sure = float(np.mean(answers.confidence["leaf"][known]))
+    sure = float(np.mean(examples["confidence:leaf"][known]))
     # The expected agreement of the same answers with the same labels in random order.
     answered, labelled = (np.bincount(nodes, minlength=len(hierarchy)) / number for nodes in (answer, label))
     chance = float(answered @ labelled)

@@ -8,6 +8,7 @@ and one number per event, instead of one number per example and node.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
@@ -17,9 +18,10 @@ import numpy as np
 from hedgerow.arrays import map_on_threads, map_row_blocks, take_rows
 from hedgerow.errors import ScoreError
 from hedgerow.likelihood import BOTTOM, AnyLikelihoods, Scale
+from hedgerow.score_files import Examples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -62,7 +64,7 @@ class Events:
         return cls(label, count, node, np.asarray(score, dtype=np.float64))
 
     @classmethod
-    def join(cls, parts: Iterable[Events]) -> Events:
+    def concatenate(cls, parts: Iterable[Events]) -> Events:
         """Concatenate the examples of several batches."""
         columns = zip(*((part.label, part.count, part.node, part.score) for part in parts), strict=True)
         return cls(*(np.concatenate(column) for column in columns))
@@ -72,7 +74,7 @@ class Events:
         """Return the events of no examples."""
         return cls.of_arrays((), (), (), ())
 
-    def taken(self, rows: NDArray[Any] | slice) -> Events:
+    def take(self, rows: NDArray[Any] | slice) -> Events:
         """Return the events of some examples, given by a mask, by positions or as a slice."""
         _, events = take_rows(np.append(0, np.cumsum(self.count, dtype=np.int64)), rows)
         return Events(self.label[rows], self.count[rows], self.node[events], self.score[events])
@@ -182,6 +184,42 @@ class Events:
             order[where], threshold[where] = events[by_content], score
 
         map_row_blocks(sort, len(tied), _BYTES_OF_EVENT)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some examples under a name; the parts of an evaluation are sorted by it."""
+
+    name: str
+    events: Events
+    examples: Examples
+    """What is known of the examples, with the columns `prediction:RULE` and `confidence:RULE` of every rule."""
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Part]) -> Part:
+        """Return all parts as one; what is known about the examples is kept if all parts have it."""
+        filled = [part for part in parts if len(part)] or list(parts[:1])
+        if len(filled) == 1:
+            return filled[0]
+        events = Events.concatenate(part.events for part in filled)
+        return cls(filled[0].name, events, Examples.concatenate([part.examples for part in filled]))
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of everything except the name."""
+        digest = hashlib.sha256()
+        columns = self.examples.columns
+        for name, column in [*vars(self.events).items(), *sorted(columns.items())]:
+            digest.update(name.encode())
+            if column.dtype == object:
+                digest.update(repr(column.tolist()).encode("utf-8", "surrogatepass"))
+            else:
+                digest.update(np.ascontiguousarray(column).data)
+        return digest.digest()
+
+    def __len__(self) -> int:
+        return len(self.events.label)
 
 
 def _keys(score: NDArray[np.float64]) -> tuple[NDArray[np.uint64], np.uint64]:

@@ -34,9 +34,12 @@ from hedgerow.files import (
 )
 from hedgerow.likelihood import BOTTOM, Scale
 from hedgerow.measure.events import Events
+from hedgerow.score_files import KEPT, Examples, as_names
 from hedgerow.tree import Hierarchy, Names, Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 Arrays: TypeAlias = "dict[str, NDArray[Any]]"
@@ -74,6 +77,12 @@ def packed(hierarchy: Hierarchy, settings: Settings, events: Events, more: Array
     if not isinstance(settings.information, str):
         arrays["information"] = np.asarray(settings.information)
     return arrays | {name: getattr(events, name) for name in _EVENTS} | more
+
+
+def packed_examples(examples: Examples) -> Arrays:
+    """Return the arrays that `Contents.examples` takes."""
+    columns = examples.columns.items()
+    return {name: packed_json(each.tolist()) if each.dtype == object else each for name, each in columns}
 
 
 def packed_json(content: Any) -> NDArray[np.uint8]:
@@ -146,14 +155,23 @@ class Contents:
             raise ValueError("the scores of an example do not fall")
         return Events(label, count, node, score)
 
-    def texts(self, key: str, examples: int) -> Names:
+    def examples(self, count: int, rules: Sequence[str]) -> Examples:
+        """Take what is known of the examples, and the answers of the rules."""
+        if not {"leaf", "majority"} <= set(rules):
+            raise ValueError("the answers of a rule are missing")
+        last = len(self.hierarchy) - 1
+        columns: dict[str, Any] = {key: self._texts(key, count) for key in KEPT if key in self.arrays}
+        for rule in rules:
+            columns[f"prediction:{rule}"] = self.array(f"prediction:{rule}", np.int32, count, 0, last)
+            columns[f"confidence:{rule}"] = self.array(f"confidence:{rule}", np.float64, count, 0.0, 1.0)
+        return Examples.holding(count, columns)
+
+    def _texts(self, key: str, examples: int) -> Names:
         """Take a text for each example."""
         listed = msgspec.json.decode(self.arrays.pop(key).astype(np.uint8, copy=False).tobytes(), type=list[str])
         if len(listed) != examples:
             raise ValueError(f"{key!r} does not have one text for each example")
-        texts = np.empty(examples, dtype=object)
-        texts[:] = listed
-        return texts
+        return as_names(listed, examples)
 
     def require_all_used(self) -> None:
         """Refuse a file with unknown arrays."""

@@ -5,8 +5,8 @@ may be larger than memory. A format yields raw blocks, with the names and number
 into likelihoods, matching classes to the tree by name alone.
 """
 
-from hedgerow.score_files.blocks import ABOUT, Block, Progress, silent
 from hedgerow.score_files.class_tables import ClassTable, read_prior, read_shares
+from hedgerow.score_files.examples import COLUMNS, FACTS, KEPT, Block, Examples, as_column, as_names
 from hedgerow.score_files.labels import MISSING, LabelFile, no_label, read_labels
 from hedgerow.score_files.lineage_binding import bare_name
 from hedgerow.score_files.lineage_lines import LineageLineReader
@@ -16,13 +16,15 @@ from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, STDOUT, 
 from hedgerow.score_files.predictions import Written, prediction_writer, write_predictions
 from hedgerow.score_files.score_formats import FORMATS, WIDE, ScoreFormat, column_names, find_format
 from hedgerow.score_files.score_reading import ScoreReader, ScoreReading
-from hedgerow.score_files.scores import Scores
+from hedgerow.score_files.scores import Progress, Scores, silent
 from hedgerow.score_files.wide_binder import check_clash, column_fit, misfit
 from hedgerow.score_files.wide_files import WideReader, open_wide
 
 __all__ = [
-    "ABOUT",
+    "COLUMNS",
+    "FACTS",
     "FORMATS",
+    "KEPT",
     "MISSING",
     "PREDICTION_FORMATS",
     "STDOUT",
@@ -30,6 +32,7 @@ __all__ = [
     "Block",
     "ClassTable",
     "ExampleReader",
+    "Examples",
     "LabelFile",
     "LineageLineReader",
     "Lineages",
@@ -42,6 +45,8 @@ __all__ = [
     "Scores",
     "WideReader",
     "Written",
+    "as_column",
+    "as_names",
     "bare_name",
     "check_clash",
     "check_layout",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from hedgerow.errors import ScoreError, counted, some
 from hedgerow.likelihood import Pooling, numbered, pool
-from hedgerow.score_files.blocks import ABOUT, Block
+from hedgerow.score_files.examples import FACTS, Block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.tree import Hierarchy, Indices
-
-_SAME = ("groups", "clusters", "weights")
-"""Facts that the examples of an event share."""
 
 
 @final
@@ -50,13 +47,13 @@ class EventPooling:
             ends = np.array([last.get(name, -1) for name in names.tolist()], dtype=np.int64)
             whole = ends < rows
             if whole.any():
-                part = self._one_each(held.taken(whole))
+                part = self._one_each(held.take(whole))
                 yield replace(part, start=written)
                 written += len(part)
             if following is None:
                 return
-            left = held.taken(~whole)
-            held, rows = Block.joined([left, following]), rows + len(following)
+            left = held.take(~whole)
+            held, rows = Block.concatenate([left, following]), rows + len(following)
             following = next(blocks, None)
 
     def _last_rows(self, blocks: Iterator[Block]) -> dict[str, int]:
@@ -77,7 +74,8 @@ class EventPooling:
                 f"{self.path}: the event is blank for {counted(len(blank), 'example', 'examples')}, the first in "
                 f"row {block.start + blank[0]:,} (counted from 0). Give every example one: its own if it is alone."
             )
-        return block.events
+        events: NDArray[np.object_] = block.events
+        return events
 
     def _one_each(self, block: Block) -> Block:
         """Pool whole events."""
@@ -85,20 +83,16 @@ class EventPooling:
         pooled, names = pool(hierarchy, block.likelihoods, self._events(block), self.how)
         _, member = numbered(self._events(block))
         first = np.unique(member, return_index=True)[1]
-        about: dict[str, Any] = {
-            key: None if (values := getattr(block, key)) is None else values[first] for key in (*ABOUT, "weights")
-        }
-        for key in _SAME:
-            if (values := getattr(block, key)) is not None and len(
-                differ := np.flatnonzero(values != values[first[member]])
-            ):
+        for key in (name for name, fact in FACTS.items() if fact.shared and name in block.examples):
+            values = block.examples[key]
+            if len(differ := np.flatnonzero(values != values[first[member]])):
                 entry = differ[0]
                 raise ScoreError(
                     f"{self.path}: the examples of the event {names[member[entry]]!r} have different {key}: "
                     f"{str(values[first[member[entry]]])!r} and {str(values[entry])!r}. Give them one."
                 )
         labels = None if block.labels is None else self._labels(hierarchy, block.labels, member, names)
-        return Block(0, pooled, labels, **about | {"ids": names, "events": None})
+        return Block(0, pooled, block.examples.take(first).join(labels=labels, ids=names, events=None))
 
     def _labels(
         self, hierarchy: Hierarchy, labels: Indices, member: Indices, names: NDArray[np.object_]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections import Counter
-from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
@@ -32,9 +31,9 @@ from hedgerow.files import (
     refuse_spreadsheet,
     row_name,
 )
+from hedgerow.score_files.examples import COLUMNS, FACTS, Examples
 from hedgerow.score_files.lineage_binding import ANYTHING, Binder, Unbound, parsed_lineage
 from hedgerow.score_files.listed import joined_cells, repeated, split_cells
-from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReading
 from hedgerow.score_files.wide_files import npz_labels
 from hedgerow.tree import Hierarchy, Indices, Names, taxon_strings
 
@@ -43,10 +42,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.score_files.blocks import Block
+    from hedgerow.score_files.examples import Block
+    from hedgerow.score_files.score_reading import ScoreReading
 
 _IDS = ("id", "Feature ID", "file_name", "filepath")
 _LABELS = ("label", "lineage", "Taxon")
+_JOINED = [name for name, fact in FACTS.items() if fact.option and name not in ("labels", "ids")]
+"""What a file of labels may hold besides."""
 _SHOWN = 5
 MISSING = -1
 """In place of the node of a label: there is none. Lower numbers mean the texts of `drop_label`."""
@@ -151,7 +153,7 @@ def labelled(
         dropped += np.bincount(MISSING - block.labels[~there], minlength=len(dropped))
         left += int(there.sum())
         if there.all() or part or there.any():
-            yield block if there.all() else block.taken(there)
+            yield block if there.all() else block.take(there)
     blank, *others = dropped.tolist()
     if not dropped.sum():
         return
@@ -214,13 +216,9 @@ class LabelFile:
         self.named = frozenset(key for key, name in how.named_columns.items() if name in table.columns) - {
             "labels"
         }
-        """The columns of this file that `how` names: keys of `PER_EXAMPLE`."""
-        names = PER_EXAMPLE | how.named_columns
-        about = {
-            key: table.column(names[key], f"the {key}")
-            for key in ("groups", "clusters", "events", "weights")
-            if names.get(key) in table.columns
-        }
+        """The columns of this file that `how` names: facts."""
+        names = COLUMNS | how.named_columns
+        about = {key: table.column(names[key], f"the {key}") for key in _JOINED if names.get(key) in table.columns}
         cells, ranks = _label_columns(table, how.label_column) if labels else ([], [])
         texts = _without_types(table.texts([ids, *about.values(), *cells]), ids)
         self._ids = texts[ids]
@@ -228,7 +226,7 @@ class LabelFile:
             raise FileError(f"{self.path} has a header and no rows; it needs a row for each example.")
         self._rows = _Rows(self.path, self._ids)
         self._used = np.zeros(len(self), dtype=bool)
-        self.about = {key: _as_names(texts[place]) for key, place in about.items()}
+        self.about = Examples.holding(len(self), {key: _as_names(texts[place]) for key, place in about.items()})
         """The groups, clusters, events and weights of each id, as far as the file has them."""
         self._keeps_all = how.event_column is not None and "events" not in about
         self.nodes: Indices | None = None
@@ -323,14 +321,15 @@ class LabelFile:
             unlabelled += block.ids[~found][: _SHOWN - len(unlabelled)].tolist()
             known: dict[str, Any]
             if self.nodes is None or self._keeps_all:  # other examples of the event may have a label
-                known = {key: np.where(found, values[place], "") for key, values in self.about.items()} | unsure
+                about = self.about.take(place).columns
+                known = {key: np.where(found, values, "") for key, values in about.items()} | unsure
                 if self.nodes is not None:
                     known["labels"] = np.where(found, self.nodes[place], MISSING)
-                yield replace(block, **known)
+                yield block.join(**known)
             elif found.any() or self._part:  # of a part without labels, blocks without examples remain
-                place = place[found]
-                known = {key: values[place] for key, values in self.about.items()} | unsure
-                yield replace(block if found.all() else block.taken(found), labels=self.nodes[place], **known)
+                known = self.about.take(place[found]).columns | unsure
+                some_of = block if found.all() else block.take(found)
+                yield some_of.join(labels=self.nodes[place[found]], **known)
         if not used.any() and not self._part:
             raise ScoreError(
                 f"No id of {path} is in {self.path}. The former has {_some(unlabelled, without, 2)}, the latter "
@@ -400,7 +399,7 @@ class LabelFile:
 
     def _disputed(self, block: Block, place: Indices, found: NDArray[np.bool_], path: str) -> Iterator[str]:
         """Yield the keys (groups, clusters) in which scores and this file differ; refuse it for named columns."""
-        for key, values in self.about.items():
+        for key, values in self.about.columns.items():
             theirs = getattr(block, key)
             if theirs is None or block.ids is None:
                 continue

@@ -10,8 +10,9 @@ import numpy as np
 
 from hedgerow.errors import ScoreError
 from hedgerow.files import Table, reading, row_name
+from hedgerow.score_files.examples import COLUMNS
 from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
-from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReader, ScoreReading, about_columns
+from hedgerow.score_files.score_reading import ScoreReader, ScoreReading, about_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,7 +40,7 @@ class ListedBlock:
     place: Indices
     """The first line or row of each example."""
     texts: dict[str, Any]
-    """Arrow arrays of text about each example, by their key in `PER_EXAMPLE`."""
+    """Arrow arrays of text about each example, by fact."""
     row: Indices
     """The example of each entry, counted from 0 here; ascending."""
     lineage: Indices
@@ -150,11 +151,11 @@ class ExampleReader(ListReader):
 
 
 def listed_columns(table: Table, how: ScoreReading, elsewhere: frozenset[str]) -> dict[str, int]:
-    """Return the positions of the columns about the examples, by their key in `PER_EXAMPLE`; ids are required."""
+    """Return the positions of the columns about the examples, by fact; ids are required."""
     how = how.within(table.columns, elsewhere)
-    found = about_columns(table.path, table.columns, how, PER_EXAMPLE, elsewhere)
+    found = about_columns(table.path, table.columns, how, COLUMNS, elsewhere)
     if "ids" not in found:
-        table.column(how.id_column or PER_EXAMPLE["ids"], "the ids", "id_column")  # raises the error
+        table.column(how.id_column or COLUMNS["ids"], "the ids", "id_column")  # raises the error
     return {key: table.columns.index(name) for key, name in found.items()}
 
 

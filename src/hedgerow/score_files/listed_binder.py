@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, counted
-from hedgerow.score_files.blocks import Block
+from hedgerow.score_files.examples import Block
 from hedgerow.score_files.labels import label_nodes
 from hedgerow.score_files.lineage_binding import ANYTHING, Binder, Bound, Unbound, beside
 from hedgerow.score_files.listed import ListedBlock, ListReader, repeated
@@ -69,7 +69,7 @@ class ListedBinder:
             if "labels" in texts:
                 labels, rows = texts["labels"].tolist(), raw.place.tolist()
                 texts["labels"] = label_nodes(self._hierarchy, self._reader.path, labels, rows, self._how)
-            yield Block(start, likelihoods, **texts)
+            yield Block.of(start, likelihoods, **texts)
             start += len(raw)
         _check_ids(self._reader, ids, places)
         warnings += self._remarks(start, unclassified, growing)

@@ -14,6 +14,7 @@ from hedgerow.files import is_number, row_name
 from hedgerow.likelihood import restrict
 from hedgerow.score_files.class_tables import read_prior
 from hedgerow.score_files.event_pooling import EventPooling
+from hedgerow.score_files.examples import as_column
 from hedgerow.score_files.labels import LabelFile, labelled
 from hedgerow.score_files.listed_binder import ListedBinder
 from hedgerow.score_files.score_formats import AUTO, FORMATS, WIDE, find_format, nearest
@@ -25,7 +26,7 @@ from hedgerow.score_files.wide_files import WideReader, open_wide
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hedgerow.score_files.blocks import Block
+    from hedgerow.score_files.examples import Block
     from hedgerow.tree import Hierarchy, Indices
 
 _SHOWN = 5  # warnings in an error
@@ -144,16 +145,13 @@ def _weighed(block: Block, path: str) -> Block:
     """Return a block with its weights as numbers."""
     if block.weights is None:
         return block
-    texts = np.asarray(block.weights, dtype=object)
-    with suppress(ValueError):
-        weights = texts.astype(np.float64)
-        if np.all((weights >= 0) & (weights < np.inf)):
-            return replace(block, weights=weights)
+    texts = block.weights
+    with suppress(ScoreError):
+        return block.join(weights=as_column("weights", texts, len(block)))
     row = next(i for i, text in enumerate(texts.tolist()) if not _is_weight(text))
     raise ScoreError(
         f"{path}: {row_name(path, block.start + row)} has the weight {str(texts[row])!r}. A weight is a number "
-        f"from 0 "
-        f"on: how likely the example is among new data, relative to the calibration data."
+        f"from 0 on: how likely the example is among new data, relative to the calibration data."
     )
 
 

@@ -38,9 +38,9 @@ JSON = (".json", ".jsonl")
 STDOUT = "-"
 """Stands for standard output, on which objects are written, one per line."""
 
-Columns = dict[str, list[Any]]
-"""Columns by name."""
-ColumnsOf = Callable[[int, list[Any], NDArray[Any], NDArray[Any]], Columns]
+Columns = dict[str, Any]
+"""Columns by name: lists, or arrays."""
+ColumnsOf = Callable[[int, list[Any], NDArray[Any], list[float | None]], Columns]
 """Returns the columns of a batch, given the number of its first example, ids, nodes and their likelihoods."""
 
 
@@ -52,7 +52,7 @@ def table_columns(hierarchy: Hierarchy, ids: bool, events: bool = False, *, list
         names: list[str] = hierarchy.names[hierarchy.lineage(node)].tolist()
         return names if listed else SEPARATOR.join(names)
 
-    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> Columns:
+    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: list[float | None]) -> Columns:
         table: Columns = {"example": list(range(first, first + len(nodes)))}
         if ids:
             table["id"] = names
@@ -63,7 +63,7 @@ def table_columns(hierarchy: Hierarchy, ids: bool, events: bool = False, *, list
             table["rank"] = hierarchy.rank[nodes].tolist()
         else:
             table["depth"] = hierarchy.depth[nodes].tolist()
-        table["confidence"] = list(confidence)  # scalars of their own precision, which print shortest
+        table["confidence"] = confidence
         table["lineage"] = [lineage(node) for node in nodes.tolist()]
         return table
 
@@ -76,11 +76,11 @@ def _qiime2_columns(hierarchy: Hierarchy, ids: bool, events: bool) -> ColumnsOf:
         path = [above for above in hierarchy.lineage(node).tolist() if above or _letter(hierarchy, 0)]
         return "; ".join(_prefixed(hierarchy, above) for above in path) if node else "Unassigned"
 
-    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> Columns:
+    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: list[float | None]) -> Columns:
         return {
             "Feature ID": names if ids else list(range(first, first + len(nodes))),
             "Taxon": [taxon(node) for node in nodes.tolist()],
-            "Confidence": list(confidence),
+            "Confidence": confidence,
         }
 
     return columns
@@ -110,7 +110,7 @@ def _camtrap_columns(hierarchy: Hierarchy, ids: bool, events: bool) -> ColumnsOf
         name = bare_name(hierarchy, node)
         return _OBSERVED.get(folded(name), ("animal", _capitalised(name))) if node else ("unknown", "")
 
-    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> Columns:
+    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: list[float | None]) -> Columns:
         count, numbers = len(nodes), list(range(first, first + len(nodes)))
         known = {
             "observationID": names if ids else numbers,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -15,7 +16,7 @@ import numpy as np
 from hedgerow.errors import FileError
 from hedgerow.files import atomic_write
 from hedgerow.likelihood import to_probability
-from hedgerow.score_files.blocks import Block, Progress, silent
+from hedgerow.score_files.examples import Block, Examples
 from hedgerow.score_files.prediction_formats import (
     JSON,
     PREDICTION_FORMATS,
@@ -25,6 +26,7 @@ from hedgerow.score_files.prediction_formats import (
     table_columns,
     written_as,
 )
+from hedgerow.score_files.scores import Progress, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -84,15 +86,18 @@ def prediction_writer(
         own_columns = table_columns(hierarchy, ids, listed=True)
     further = more if layout == "table" else ()
 
-    def columns_of(*batch: Any, **values: Any) -> Columns:
-        return own_columns(*batch) | {name: list(values.get(name, ())) for name in further}
+    def table_of(first: int, nodes: NDArray[np.int64], confidence: Any, examples: Examples) -> Columns:
+        ids = [""] * len(examples) if examples.ids is None else examples.ids.tolist()
+        # The root is certain, but no answer.
+        sure = [p if node else None for node, p in zip(nodes.tolist(), _listed(confidence), strict=True)]
+        return own_columns(first, ids, nodes, sure) | {name: examples[name] for name in further}
 
     if suffix == ".parquet":
-        opened = _parquet_table(path, columns_of)
+        opened = _parquet_table(path)
     elif suffix in JSON:
         opened = _objects(path, suffix)
     else:
-        opened = _csv_table(path, columns_of, _safe_rows if spreadsheet_safe else _rows)
+        opened = _csv_table(path, _safe_rows if spreadsheet_safe else _rows)
     with opened as write:
         written = 0
 
@@ -105,18 +110,27 @@ def prediction_writer(
         ) -> None:
             nonlocal written
             nodes = np.asarray(predictions, dtype=np.int64)
-            sure = np.empty(len(nodes), dtype=object)
-            sure[:] = list(np.asarray(confidence))  # scalars of their own precision, which print shortest
-            sure[nodes == 0] = None  # the root is certain, but no answer
-            given = [""] * len(nodes) if names is None else list(names)
-            write(columns_of(written, given, nodes, sure, **values))
+            write(table_of(written, nodes, np.asarray(confidence), Examples.of(len(nodes), ids=names, **values)))
             written += len(nodes)
 
         yield write_batch
+        if not written:
+            nothing = Examples.of(0, **dict.fromkeys(further, np.empty(0, dtype=str)))
+            write(table_of(0, np.empty(0, np.int64), np.empty(0), nothing))
 
 
 def _rows(table: Columns) -> Iterable[Sequence[Any]]:
-    return zip(*table.values(), strict=True)
+    return zip(*map(_listed, table.values()), strict=True)
+
+
+def _listed(column: Any) -> list[Any]:
+    """Return the cells of a column; of narrow floats, the shortest number that is the same in their precision."""
+    if isinstance(column, list):
+        return column
+    if column.dtype.kind == "f" and column.dtype.itemsize < 8:
+        column = np.array([float(str(p)) for p in column])
+    cells: list[Any] = column.tolist()
+    return cells if column.dtype.kind != "f" else [None if math.isnan(p) else p for p in cells]
 
 
 def _safe_rows(table: Columns) -> Iterable[Sequence[Any]]:
@@ -127,13 +141,18 @@ def _safe_rows(table: Columns) -> Iterable[Sequence[Any]]:
 
 @contextmanager
 def _csv_table(
-    path: str | os.PathLike[str], columns_of: Any, rows: Callable[[Columns], Iterable[Sequence[Any]]]
+    path: str | os.PathLike[str], rows: Callable[[Columns], Iterable[Sequence[Any]]]
 ) -> Iterator[Callable[[Columns], None]]:
     delimiter = "\t" if os.fspath(path).lower().endswith(".tsv") else ","
     with atomic_write(path) as file:
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-        writer.writerow(columns_of(0, [], np.empty(0, np.int64), np.empty(0)))
-        yield lambda table: writer.writerows(rows(table))
+
+        def write(table: Columns) -> None:
+            if not file.tell():
+                writer.writerow(table)
+            writer.writerows(rows(table))
+
+        yield write
 
 
 @contextmanager
@@ -146,7 +165,7 @@ def _objects(path: str | os.PathLike[str], suffix: str) -> Iterator[Callable[[Co
 
         def write(table: Columns) -> None:
             nonlocal ahead
-            for row in _rows(table | {"confidence": [_shortest(p) for p in table["confidence"]]}):
+            for row in _rows(table):
                 file.write(ahead + json.dumps(dict(zip(table, row, strict=True)), ensure_ascii=False))
                 ahead = between
 
@@ -155,13 +174,8 @@ def _objects(path: str | os.PathLike[str], suffix: str) -> Iterator[Callable[[Co
         file.flush()
 
 
-def _shortest(p: Any) -> float | None:
-    """Return the shortest number that is the same in the precision of p."""
-    return None if p is None else float(str(p))
-
-
 @contextmanager
-def _parquet_table(path: str | os.PathLike[str], columns_of: Any) -> Iterator[Callable[[Columns], None]]:
+def _parquet_table(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns], None]]:
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -169,20 +183,26 @@ def _parquet_table(path: str | os.PathLike[str], columns_of: Any) -> Iterator[Ca
         raise FileError(
             f"{os.fspath(path)}: writing Parquet needs pyarrow. Install it, or write a .csv."
         ) from None
-    types = {
-        "example": pa.int64(),
-        "depth": pa.int64(),
-        "confidence": pa.float64(),
-        "tip_likelihood": pa.float64(),
-    }
-    names = columns_of(0, [], np.empty(0, np.int64), np.empty(0))
-    schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
+    types = {"example": pa.int64(), "depth": pa.int64(), "confidence": pa.float64()}
+    with atomic_write(path, "wb") as file, ExitStack() as stack:
+        writer: Any = None
 
-    def arrays(table: Columns) -> dict[str, Any]:
-        return table | {"confidence": [None if p is None else float(p) for p in table["confidence"]]}
+        def write(table: Columns) -> None:
+            nonlocal writer
+            if writer is None:
+                columns = [(name, types.get(name) or _arrow_type(column)) for name, column in table.items()]
+                writer = stack.enter_context(parquet.ParquetWriter(file, pa.schema(columns)))
+            writer.write_table(pa.table(table, schema=writer.schema))
 
-    with atomic_write(path, "wb") as file, parquet.ParquetWriter(file, schema) as writer:
-        yield lambda table: writer.write_table(pa.table(arrays(table), schema=schema))
+        yield write
+
+
+def _arrow_type(column: Any) -> Any:
+    """Return the type of a column of Parquet."""
+    import pyarrow as pa
+
+    is_text = isinstance(column, list) or column.dtype.kind == "O"
+    return pa.string() if is_text else pa.from_numpy_dtype(column.dtype)
 
 
 @final

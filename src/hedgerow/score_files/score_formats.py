@@ -11,7 +11,8 @@ from hedgerow.errors import HedgerowError, ParameterError, argument
 from hedgerow.files import TABLES, Archive, extension, open_text, refuse_spreadsheet, require_file
 from hedgerow.registry import Registry
 from hedgerow.score_files import jsonl, kraken2, lineage_lines, listed_tables, qiime2, sintax, speciesnet
-from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReader, ScoreReading
+from hedgerow.score_files.examples import COLUMNS
+from hedgerow.score_files.score_reading import ScoreReader, ScoreReading
 from hedgerow.score_files.wide_files import open_wide
 from hedgerow.tree import Settings
 
@@ -57,7 +58,7 @@ class ScoreFormat:
 
 def _is_long(glance: Glance) -> bool:
     needed = {"id", *listed_tables.LONG_COLUMNS}
-    return needed <= set(glance.columns) <= {*needed, *PER_EXAMPLE.values()}
+    return needed <= set(glance.columns) <= {*needed, *COLUMNS.values()}
 
 
 def _is_speciesnet(glance: Glance) -> bool:

@@ -12,20 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, final, get_args
 from hedgerow.errors import FileError, ParameterError, ScoreError, argument, closest, in_python, options, some
 from hedgerow.files import read_lines
 from hedgerow.likelihood import Pooling
+from hedgerow.score_files.examples import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
-
-PER_EXAMPLE = {
-    "labels": "label",
-    "ids": "id",
-    "groups": "group",
-    "clusters": "cluster",
-    "texts": "text",
-    "images": "image",
-}
-"""Facts about each example: the member of an `.npz` file, and the default column of a table."""
-
 
 _FILES = ("labels_file", "prior", "trained_prior")
 
@@ -158,16 +148,9 @@ class ScoreReading:
 
     @property
     def named_columns(self) -> dict[str, str]:
-        """The named columns about the examples, by their key in `PER_EXAMPLE`."""
-        named = {
-            "labels": self.label_column,
-            "ids": self.id_column,
-            "groups": self.group_column,
-            "clusters": self.cluster_column,
-            "events": self.event_column,
-            "weights": self.weight_column,
-        }
-        return {key: name for key, name in named.items() if name is not None}
+        """The columns about the examples that are named, by fact."""
+        named = {name: getattr(self, fact.option) for name, fact in FACTS.items() if fact.option}
+        return {name: column for name, column in named.items() if column is not None}
 
     @property
     def pooling(self) -> Pooling | None:
@@ -233,7 +216,7 @@ class ScoreReader(ABC):
     rows: int | None = None
     """Number of examples, if the file states it."""
     has: frozenset[str] = frozenset({"ids"})
-    """The facts that the file has about each example: keys of `PER_EXAMPLE`."""
+    """The facts that the file has about each example: names in `FACTS`."""
 
     @property
     def missing_labels(self) -> str:
@@ -270,7 +253,7 @@ def about_columns(
     classes: Collection[int] = (),
     what: str = "column",
 ) -> dict[str, str]:
-    """Return the columns of a file that are about its examples, by their key in `PER_EXAMPLE`.
+    """Return the columns of a file that are about its examples, by fact.
 
     Parameters
     ----------

@@ -1,7 +1,9 @@
-"""Scores from any source, as an iterable of blocks."""
+"""Scores from any source, as an iterable of blocks, and how progress over them is reported."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
@@ -10,11 +12,22 @@ from hedgerow.likelihood import Prior, Treatment, tempered, with_prior
 from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
-    from hedgerow.score_files.blocks import Block
     from hedgerow.score_files.event_pooling import EventPooling
+    from hedgerow.score_files.examples import Block
     from hedgerow.tree import Hierarchy
+
+
+Advance = Callable[[int], None]
+Progress = Callable[[str, int | None], AbstractContextManager[Advance]]
+"""Opens a progress bar, given a description and the number of steps (None if unknown); yields a callback that
+takes the number of steps since the last call."""
+
+
+def silent(_what: str, _total: int | None, /) -> AbstractContextManager[Advance]:
+    """Report no progress."""
+    return nullcontext(lambda _steps: None)
 
 
 @final

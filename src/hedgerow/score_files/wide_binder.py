@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, closest, counted, some
 from hedgerow.likelihood import ROUNDING, SUM_TOLERANCE, ColumnFit, Likelihoods, RangeCheck, RowSource, in_order
-from hedgerow.score_files.blocks import Block
+from hedgerow.score_files.examples import Block, as_names
 from hedgerow.score_files.labels import label_nodes
 from hedgerow.score_files.score_reading import ScoreReading, class_columns_argument
 
@@ -86,13 +86,16 @@ class WideBinder:
                 continue
             likelihoods = self._likelihoods(raw.scores, raw.start)
             doubts.append(self._likely_probabilities(raw.scores))
-            texts: dict[str, Any] = {key: _as_names(values) for key, values in raw.texts.items()}
-            if "labels" in texts:
-                rows = range(raw.start, raw.start + len(raw.scores))
-                texts["labels"] = label_nodes(
+            count = len(raw.scores)
+            about: dict[str, Any] = {
+                key: as_names(values, count) for key, values in raw.texts.items() if key != "labels"
+            }
+            if "labels" in raw.texts:
+                rows = range(raw.start, raw.start + count)
+                about["labels"] = label_nodes(
                     self._hierarchy, self._reader.path, raw.texts["labels"], rows, self._how
                 )
-            yield Block(raw.start, likelihoods, **texts)
+            yield Block.of(raw.start, likelihoods, **about)
         if self.fit.notice:
             warnings.append(f"{self._reader.path}: {self.fit.notice}")
         if doubts and doubts[0] is not None and all(doubts):
@@ -206,12 +209,6 @@ def _as_floats(scores: NDArray[Any]) -> NDArray[Any]:
     if scores.dtype in (np.float32, np.float64):
         return scores
     return scores.astype(np.float32 if scores.dtype == np.float16 else np.float64)
-
-
-def _as_names(values: list[str]) -> NDArray[np.object_]:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
 
 
 # Columns -------------------------------------------------------------------------------------------------------

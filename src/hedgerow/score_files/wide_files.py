@@ -14,8 +14,8 @@ import numpy as np
 from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError, argument, closest, some
 from hedgerow.files import TABLES, Archive, Member, ParquetTable, Table, column_texts, extension, reading
 from hedgerow.likelihood import BOTTOM, Scale
+from hedgerow.score_files.examples import COLUMNS
 from hedgerow.score_files.score_reading import (
-    PER_EXAMPLE,
     ScoreReader,
     ScoreReading,
     about_columns,
@@ -50,7 +50,7 @@ class WideBlock:
     scores: NDArray[Any]
     """[rows, classes]"""
     texts: dict[str, list[str]]
-    """Texts about each example, by their key in `PER_EXAMPLE`."""
+    """Texts about each example, by fact."""
 
 
 class WideReader(ScoreReader):
@@ -143,12 +143,12 @@ class TableReader(WideReader):
         classes = _class_places(table, how)
         self._class_places = list(classes)
         self.classes = list(classes.values())
-        about = about_columns(table.path, table.columns, how, PER_EXAMPLE, elsewhere, classes=classes)
+        about = about_columns(table.path, table.columns, how, COLUMNS, elsewhere, classes=classes)
         self._about = {key: table.columns.index(name) for key, name in about.items()}
         self.has = frozenset(about)
         usual = set() if how.names_classes else self.has - how.named_columns.keys()
-        self.taken_by_name = tuple(PER_EXAMPLE[key] for key in sorted(usual))
-        self._label = how.label_column or PER_EXAMPLE["labels"]
+        self.taken_by_name = tuple(COLUMNS[key] for key in sorted(usual))
+        self._label = how.label_column or COLUMNS["labels"]
 
     def ignore(self, columns: Collection[str]) -> str | None:
         """Leave out columns that are no class; the first of the table holds the ids if it is called like that."""
@@ -253,7 +253,7 @@ def _class_places(table: Table, how: ScoreReading) -> dict[int, str]:
         if not found:
             raise UnknownNameError(f"{table.path} has no column that begins with {prefix!r}: {some(columns)}.")
         return found
-    about = set((PER_EXAMPLE | how.named_columns).values())
+    about = set((COLUMNS | how.named_columns).values())
     return {i: name for i, name in enumerate(columns) if name not in about and name.strip() not in about}
 
 
@@ -303,7 +303,7 @@ class NpzReader(WideReader):
         self._label = how.label_column or "labels"
         with Archive(self.path) as archive:
             self._members = archive.arrays
-            usual, how = {key: key for key in PER_EXAMPLE}, how.within(self._members, elsewhere)
+            usual, how = {key: key for key in COLUMNS}, how.within(self._members, elsewhere)
             names = about_columns(path, self._members, how, usual, elsewhere, what="member")
             self.content = self._found_content()
             self._scores = archive.member(self.content)

@@ -233,10 +233,10 @@ def result(evaluation: Evaluation) -> dict[str, Any]:
     right = metrics.correct(
         evaluation.hierarchy,
         evaluation.labels,
-        evaluation.answers.predictions["leaf"],
+        evaluation.predictions["leaf"],
         below_label=evaluation.settings.below_label,
     )
-    error = calibration_error(evaluation.answers.confidence["leaf"], right)
+    error = calibration_error(evaluation.confidence["leaf"], right)
     at = np.searchsorted(-curve.threshold, -likelihood.from_logit(LOGITS, curve.scale))
     return {
         "examples": len(evaluation),

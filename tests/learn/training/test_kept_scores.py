@@ -167,7 +167,7 @@ def test_neither_memory_nor_disk_grow_with_the_tree(tmp_path: Path) -> None:
             p = rng.dirichlet(np.full(3000, 0.01), size=rows)
             q = likelihood.from_leaves(tree, p).astype(np.float32)
             with np.errstate(divide="ignore"):
-                yield Block(i * rows, Likelihoods.of(tree, np.log(q), "log"))
+                yield Block.of(i * rows, Likelihoods.of(tree, np.log(q), "log"))
 
     given_labels = LabelledInputs(np.zeros((rows * number, 1)), rng.choice(tree.leaves, rows * number))
     tracemalloc.start()
@@ -187,7 +187,7 @@ def test_damaged_files_are_refused(data: st.DataObject, tmp_path_factory: pytest
     path = tmp_path_factory.mktemp("damaged") / "scores.npz"
     part = examples("test").subset(np.arange(5))
     q = Likelihoods.of(TREE, likelihood.from_leaves(TREE, np.full((5, len(TREE.leaves)), 1 / len(TREE.leaves))))
-    write_test_scores(path, methods.create("flat-softmax", TREE), part, [Block(0, q)], compact=True)
+    write_test_scores(path, methods.create("flat-softmax", TREE), part, [Block.of(0, q)], compact=True)
     arrays = read_arrays(path)
     assert len(next(iter(open_test_scores(path, TREE)))) == 5
     name = data.draw(st.sampled_from(sorted(arrays)))

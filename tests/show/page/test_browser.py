@@ -244,8 +244,8 @@ def test_cards_levels_and_mistakes_follow_the_slider(open_page: Callable[..., Pa
     page = open_page(found)
     page.locator("input[name=mode][value=threshold]").check()
     steps = PageData([PageModel.of(found)]).steps["threshold"]
-    assert found.answers.ids is not None
-    row = {name: i for i, name in enumerate(found.answers.ids)}
+    assert found.examples.ids is not None
+    row = {name: i for i, name in enumerate(found.examples.ids)}
     seen = set()
     for tau in (0.995, 0.8, 0.5, 0.0):
         move_slider(page, steps.index(tau))

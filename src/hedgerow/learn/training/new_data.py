@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,7 +58,7 @@ def run_scores(run: RunFolder, path: str | PathLike[str], *, labels: bool = True
         device = torch.device("cuda" if on_gpu else "cpu")
         for block in likelihood_blocks(classifier, examples, device, how.loaders):
             rows = slice(block.start, block.start + len(block.likelihoods))
-            yield replace(block, labels=block.labels if labels else None, ids=ids[rows])
+            yield block.join(labels=block.labels if labels else None, ids=ids[rows])
 
     return Scores(str(place), hierarchy, read, rows=len(examples), has_ids=True)
 

@@ -51,7 +51,7 @@ def likelihood_blocks(
     for theta in score_blocks(classifier, examples, device, workers):
         values = method.likelihood(theta, method.scale).cpu().numpy()
         likelihoods = Likelihoods.of(method.hierarchy, values, method.scale)
-        yield Block(start, likelihoods, examples.labels[start : start + len(values)])
+        yield Block.of(start, likelihoods, labels=examples.labels[start : start + len(values)])
         start += len(values)
 
 
@@ -113,6 +113,6 @@ def _open_compact(path: Path, hierarchy: Hierarchy, labelled: bool) -> Scores:
 
     def read(_: list[str]) -> Iterator[Block]:
         for rows in (slice(start, start + _ROWS) for start in range(0, len(q), _ROWS)):
-            yield Block(rows.start, q[rows], label[rows] if labelled else None, ids[rows])
+            yield Block.of(rows.start, q[rows], labels=label[rows] if labelled else None, ids=ids[rows])
 
     return Scores(str(path), hierarchy, read, rows=len(q), has_ids=True)

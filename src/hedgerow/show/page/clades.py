@@ -120,7 +120,7 @@ class Clades:
         """The nodes in examples and confusions, and all of their ancestors."""
         nodes: list[NDArray[Any]] = [np.zeros(1, dtype=np.int64)]
         for track, number, pairs in zip(self.tracks, self.set_of, self._confusions, strict=True):
-            events = track.evaluation.events.taken(self._rows[number])
+            events = track.evaluation.events.take(self._rows[number])
             nodes += [events.label, events.node, pairs.truth, pairs.answer]
         return np.flatnonzero(_count_below(self.hierarchy, np.concatenate(nodes)))
 
@@ -228,17 +228,16 @@ def _clades(hierarchy: Hierarchy, nodes: Indices) -> Indices:
 
 def _described(evaluation: Evaluation, row: int) -> dict[str, str]:
     """Return the id and the text of an example, shortened."""
-    answers = evaluation.answers
-    name = f"Example {row:,}" if answers.ids is None else str(answers.ids[row])
-    about = {"id": name}
-    if answers.texts is not None and answers.texts[row].strip():
-        about["text"] = answers.texts[row]
+    ids, texts = evaluation.examples.ids, evaluation.examples.texts
+    about = {"id": f"Example {row:,}" if ids is None else str(ids[row])}
+    if texts is not None and texts[row].strip():
+        about["text"] = texts[row]
     return dict(zip(about, _shortened(about.values(), _LONGEST_TEXT), strict=True))
 
 
 def _events(track: Track, rows: Indices, kept: KeptNodes) -> list[list[tuple[int, int, float]]]:
     """Return the events of some examples: node, position of the slider, and the likelihood as a probability."""
-    events = track.evaluation.events.taken(rows)
+    events = track.evaluation.events.take(rows)
     likelihood = np.round(to_probability(events.score, track.evaluation.scale), 6)
     columns = (kept.place[events.node], track.positions.when(events.score), likelihood)
     listed = zip(*(column.tolist() for column in columns), strict=True)

@@ -131,7 +131,7 @@ def _json(content: Any) -> str:
 
 
 def _image_notes(content: dict[str, Any], evaluations: Sequence[Evaluation], folder_given: bool) -> list[str]:
-    if not evaluations or all(evaluation.answers.images is None for evaluation in evaluations):
+    if not evaluations or all(evaluation.examples.images is None for evaluation in evaluations):
         return []
     shown = [example for each in content["tree"]["sets"] for example in each["shown"]]
     missing = sum("image" not in example for example in shown)
@@ -201,6 +201,6 @@ def _thing(evaluations: Sequence[Evaluation], drawn: bool = False) -> str:
     if drawn:
         return "images"
     for kind in ("images", "texts"):
-        if evaluations and all(getattr(evaluation.answers, kind) is not None for evaluation in evaluations):
+        if evaluations and all(kind in evaluation.examples for evaluation in evaluations):
             return kind
     return "examples"

@@ -235,7 +235,7 @@ class PageData:
         """Return a function from the number of an example to its image, as a data URL."""
         if (draw := model.picture) is not None:
             return lambda row: encoded(Image.fromarray(draw(row)))
-        names = None if model.evaluation is None else model.evaluation.answers.images
+        names = None if model.evaluation is None else model.evaluation.examples.images
         return lambda row: self.picture(names[row]) if names is not None and names[row] else None
 
 
@@ -251,7 +251,7 @@ def _figures(model: PageModel, positions: Positions, own: Iterable[str]) -> dict
 def _same_examples(a: Evaluation, b: Evaluation) -> bool:
     if a is b:
         return True
-    ids = a.answers.ids, b.answers.ids
+    ids = a.examples.ids, b.examples.ids
     return (
         np.array_equal(a.labels, b.labels)
         and a.settings == b.settings
