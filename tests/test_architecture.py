@@ -32,8 +32,11 @@ PACKAGES: list[str] = DRAWING["packages"]()
 
 OPEN_PACKAGES = {"learn", "study", "cli"}
 """Packages whose files are imported by name: their parts need different extras, or load slowly."""
-OPEN_FILES = {"show.figures", "show.page"}
-"""Parts of other packages that are imported by name: these need matplotlib, or Jinja2."""
+OPEN_FILES = {
+    *("show.figures", "show.page", "show.terminal"),
+    *("show.printed_evaluation", "show.printed_monitor", "show.printed_point"),
+}
+"""Parts of other packages that are imported by name: these need matplotlib, Jinja2 or rich."""
 LONGEST_JOB = 85
 """Characters that fit on a card of the picture."""
 CYCLES = [

@@ -18,7 +18,7 @@ from hedgerow.cli import app
 from hedgerow.cli.score_input import parts_bar
 from hedgerow.errors import FileError, HedgerowError, ParameterError
 from hedgerow.measure import Evaluation
-from hedgerow.show import live_bar
+from hedgerow.show.terminal import live_bar
 from tests.cluster.conftest import ROWS
 from tests.cluster.test_evaluating import in_arrays
 from tests.make_scores import H, save_npz
@@ -198,7 +198,7 @@ def test_the_bar_counts_parts_and_examples_per_second(monkeypatch: pytest.Monkey
     console = Console(file=io.StringIO(), force_terminal=True, width=100, legacy_windows=False)
     shown = live_bar(console, counted=True)
     clock = SimpleNamespace(monotonic=lambda: 0.0)
-    monkeypatch.setattr("hedgerow.show.live_bar", lambda *_, **__: shown)
+    monkeypatch.setattr("hedgerow.show.terminal.live_bar", lambda *_, **__: shown)
     monkeypatch.setattr("hedgerow.cli.score_input.time", clock)
     with parts_bar(3) as advance:
         assert (shown.tasks[0].description, shown.tasks[0].total) == ("Parts", 3)

@@ -11,7 +11,8 @@ from rich.console import Console
 import hedgerow as hr
 from hedgerow.doctor import examine
 from hedgerow.measure import evaluate
-from hedgerow.show import live_bar, print_comparison
+from hedgerow.show.printed_evaluation import print_comparison
+from hedgerow.show.terminal import live_bar
 from tests.make_evaluations import sample
 from tests.make_scores import H
 

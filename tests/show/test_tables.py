@@ -13,7 +13,8 @@ from rich.text import Text
 
 import hedgerow as hr
 from hedgerow.choose import explain
-from hedgerow.show import print_evaluation, print_point
+from hedgerow.show.printed_evaluation import print_evaluation
+from hedgerow.show.printed_point import print_point
 from hedgerow.show.tables import Column, Entry, Row, Table
 from hedgerow.show.terminal import print_table, print_text, wrapped
 

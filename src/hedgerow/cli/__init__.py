@@ -5,7 +5,7 @@ verb is a function with `@verb(...)` that parses, calls the library and prints. 
 the function, so that `hedgerow --help` stays quick.
 """
 
-from hedgerow.cli import (  # noqa: F401  (importing a verb registers it)
+from hedgerow.cli import (
     compare,
     doctor,
     evaluate,

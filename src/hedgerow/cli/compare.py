@@ -68,7 +68,8 @@ def compare(
     """Compare several models, and say whether their differences are real."""
     from hedgerow import cluster
     from hedgerow.measure import Evaluation, compare
-    from hedgerow.show import check_tables, print_comparison
+    from hedgerow.show import check_tables
+    from hedgerow.show.printed_evaluation import print_comparison
 
     single = [Path(system) for system in systems if not is_many([system])]
     parts = [Path(part) for system in systems if is_pattern(system) for part in cluster.expand([system])]

@@ -72,7 +72,8 @@ def evaluate(
 ) -> None:
     """Measure a model's scores at every trade-off between being right and being specific."""
     from hedgerow.measure import Reliability, evaluate, with_intervals
-    from hedgerow.show import check_tables, print_evaluation, print_reliability
+    from hedgerow.show import check_tables
+    from hedgerow.show.printed_evaluation import print_evaluation, print_reliability
 
     check_outputs(json_file, table, figure, html, reliability, evaluation=output, inputs=given.inputs(temperature))
     if html is not None:

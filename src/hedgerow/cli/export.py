@@ -51,7 +51,8 @@ def export(
     ] = None,
 ) -> None:
     """Write what a program without hedgerow needs to answer at a point."""
-    from hedgerow.show import print_text, promises
+    from hedgerow.show.printed_point import promises
+    from hedgerow.show.terminal import print_text
 
     exporter, of_run = EXPORTERS.find(output.suffix.lower() or "folder"), is_run(source)
     if not of_run:

@@ -47,7 +47,7 @@ def merge(
     Those of another tree, or with other settings, are refused.
     """
     from hedgerow.measure import Evaluation, merge, with_intervals
-    from hedgerow.show import print_evaluation
+    from hedgerow.show.printed_evaluation import print_evaluation
 
     folders = expand_folders(evaluations)
     check_outputs(json_file, figure, evaluation=output, inputs=folders)

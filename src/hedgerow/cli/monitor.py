@@ -50,7 +50,7 @@ def monitor(
     With labels, it tests the promise; without, whether the model is as sure as it was in calibration.
     """
     from hedgerow.choose import Monitor, OperatingPoint, read_answers
-    from hedgerow.show import print_monitor
+    from hedgerow.show.printed_monitor import print_monitor
 
     check_outputs(json_file, state, figure, inputs=(point, answers, labels))
     if figure is not None:

@@ -155,7 +155,7 @@ def _rules(given: str | None) -> tuple[str, ...]:
 @contextmanager
 def bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     """Show a progress bar for work that takes longer than a second."""
-    from hedgerow.show import live_bar
+    from hedgerow.show.terminal import live_bar
 
     progress = live_bar(Console(stderr=True))
     task = progress.add_task(what, total=total)

@@ -102,7 +102,9 @@ def _predict(
 ) -> None:
     from hedgerow.choose import OperatingPoint
     from hedgerow.score_files import check_layout, write_predictions
-    from hedgerow.show import meaning, print_text, print_written, promises
+    from hedgerow.show.printed_evaluation import print_written
+    from hedgerow.show.printed_point import meaning, promises
+    from hedgerow.show.terminal import print_text
 
     threshold, to_stdout = as_number("tau", tau), str(output) == STDOUT
     console = Console(stderr=to_stdout)

@@ -335,7 +335,7 @@ def connected(workers: int | None, scheduler: str | None) -> Iterator[Any]:
 @contextmanager
 def parts_bar(total: int) -> Iterator[Callable[[int], None]]:
     """Show how many parts are done, and the examples per second, for work that takes longer than a second."""
-    from hedgerow.show import live_bar
+    from hedgerow.show.terminal import live_bar
 
     progress = live_bar(Console(stderr=True), counted=True)
     task = progress.add_task("Parts", total=total)

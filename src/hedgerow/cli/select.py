@@ -45,7 +45,8 @@ def select(
     Use examples that the model was not trained on.
     """
     from hedgerow import choose
-    from hedgerow.show import print_point, print_text
+    from hedgerow.show.printed_point import print_point
+    from hedgerow.show.terminal import print_text
 
     for remote in filter(is_remote, given.scores):
         raise ParameterError(f"{remote} is not on this machine: copy it here first.")

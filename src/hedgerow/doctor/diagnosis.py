@@ -16,7 +16,8 @@ from rich.text import Text
 from hedgerow.errors import argument, counted, some
 from hedgerow.files import TABLES, extension
 from hedgerow.score_files import FORMATS, ScoreReading
-from hedgerow.show import preformatted, wrapped
+from hedgerow.show import preformatted
+from hedgerow.show.terminal import wrapped
 from hedgerow.tree import Problem, Settings, TreeReading
 
 if TYPE_CHECKING:

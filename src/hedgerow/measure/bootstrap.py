@@ -217,18 +217,12 @@ class _System:
         return self._summarise(curve) | means
 
 
-def resampled(clusters: Names | None, examples: int) -> Clusters:
-    """Return what a replicate draws: clusters, or examples if each is alone in its own."""
-    units = Clusters.of(clusters, examples)
-    return Clusters.of(None, examples) if units.are_single else units
-
-
 def _units(clusters: Names | None, examples: int, level: float) -> Clusters:
     if not 0 < level < 1:
         raise ParameterError(f"level must lie between 0 and 1, not {level}.")
     if clusters is not None:
         clusters = as_column("clusters", clusters, examples)
-    units = resampled(clusters, examples)
+    units = Clusters.resampled(clusters, examples)
     if reason := units.too_few(level):
         raise ScoreError(f"There is nothing to draw: {reason}")
     return units

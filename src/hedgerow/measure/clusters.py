@@ -41,6 +41,12 @@ class Clusters:
         _, member, size = np.unique(np.asarray(clusters), return_inverse=True, return_counts=True)
         return cls(member, size[member], len(size), largest=largest)
 
+    @classmethod
+    def resampled(cls, clusters: ArrayLike | None, examples: int) -> Clusters:
+        """Return what a replicate of the bootstrap draws: clusters, or examples if each is alone in its own."""
+        units = cls.of(clusters, examples)
+        return cls.of(None, examples) if units.are_single else units
+
     @property
     def divisor(self) -> Indices:
         """What the loss of each example is divided by, so that a cluster's losses add up to 1 at most."""

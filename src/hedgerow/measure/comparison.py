@@ -10,6 +10,7 @@ import numpy as np
 
 from hedgerow.errors import ParameterError, some
 from hedgerow.measure import bootstrap
+from hedgerow.measure.clusters import Clusters
 from hedgerow.score_files import Progress, silent
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def compare(
     clusters = next(
         (e.examples.clusters for e in (base, *matched.values()) if e.examples.clusters is not None), None
     )
-    units = bootstrap.resampled(clusters, len(base))
+    units = Clusters.resampled(clusters, len(base))
     del matched[reference]
     with progress("Bootstrap", replicates * len(matched)) as advance:
         for i, other in matched.items() if replicates else ():

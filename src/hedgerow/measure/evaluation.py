@@ -22,8 +22,8 @@ from hedgerow.likelihood import (
     threshold_probability,
 )
 from hedgerow.measure import metrics
-from hedgerow.measure.bootstrap import Interval, resampled
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder
+from hedgerow.measure.clusters import Clusters
 from hedgerow.measure.curve import CORRECT_LEVELS, OperatingCurve
 from hedgerow.measure.events import Part
 from hedgerow.measure.metrics import Comparison, CustomMetric, Metric, as_metric
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.measure.clusters import Clusters
+    from hedgerow.measure.bootstrap import Interval
     from hedgerow.measure.events import Events
 
 RULE_FIGURES = {
@@ -289,7 +289,7 @@ class Evaluation:
     @property
     def clusters(self) -> Clusters:
         """What the bootstrap draws: the clusters of the examples, or the examples."""
-        return resampled(self.examples.clusters, len(self))
+        return Clusters.resampled(self.examples.clusters, len(self))
 
     @property
     def builder(self) -> CurveBuilder:

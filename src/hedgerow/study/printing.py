@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 
 from rich.console import Console
 
-from hedgerow.show import live_bar, print_text
+from hedgerow.show.terminal import live_bar, print_text
 from hedgerow.study.processes import Watcher
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from lightning.pytorch.utilities import rank_zero_only
 from rich.console import Console
 
 from hedgerow.learn import data, models
-from hedgerow.show import live_bar, print_table
+from hedgerow.show.terminal import live_bar, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

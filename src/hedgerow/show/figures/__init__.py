@@ -1,7 +1,7 @@
 """Figures for papers and notebooks, drawn with matplotlib: operating curves, reliability, trees."""
 
 try:
-    import matplotlib  # noqa: F401
+    import matplotlib
 except ModuleNotFoundError as error:
     if error.name != "matplotlib":
         raise
