@@ -22,6 +22,7 @@ from hedgerow.likelihood import (
     threshold_probability,
 )
 from hedgerow.measure import metrics
+from hedgerow.measure.bootstrap import Interval  # noqa: TC001  (msgspec reads annotations)
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder
 from hedgerow.measure.clusters import Clusters
 from hedgerow.measure.curve import CORRECT_LEVELS, OperatingCurve
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.measure.bootstrap import Interval
     from hedgerow.measure.events import Events
 
 RULE_FIGURES = {
