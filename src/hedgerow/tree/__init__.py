@@ -11,7 +11,7 @@ from hedgerow.tree.hierarchy import Hierarchy, SavedTree
 from hedgerow.tree.layout import Indices
 from hedgerow.tree.names import Names
 from hedgerow.tree.node import Node
-from hedgerow.tree.parts import cut_down, read_names, refuse_unknown, unknown_names, with_plain_names
+from hedgerow.tree.parts import cut_down, read_names, refuse_unknown, with_plain_names
 from hedgerow.tree.settings import BelowLabel, InformationKind, SettingKeywords, Settings, SingleChild
 from hedgerow.tree.tree_reading import (
     FORMATS,
@@ -47,7 +47,6 @@ __all__ = [
     "refuse_unknown",
     "require_source",
     "taxon_strings",
-    "unknown_names",
     "with_plain_names",
     "writable",
 ]
