@@ -6,24 +6,22 @@ from abc import ABC, abstractmethod
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, final
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from hedgerow.errors import ScoreError
+from hedgerow.likelihood import ScoredNodes, scored_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
     from numpy.typing import NDArray
     from scipy import sparse
 
     from hedgerow.likelihood import Scale
     from hedgerow.tree import Hierarchy
-
-ScoredNodes = Literal["leaves", "nodes but the root", "nodes"]
-"""The nodes that have a score θ; always in node order."""
 
 Law = Literal[
     "parent covers child",
@@ -81,9 +79,7 @@ class Method(nn.Module, ABC):
     @property
     def outputs(self) -> NDArray[np.int64]:
         """The node of each column of θ."""
-        if self.scores == "leaves":
-            return self.hierarchy.leaves
-        return np.arange(0 if self.scores == "nodes" else 1, len(self.hierarchy))
+        return scored_nodes(self.hierarchy, self.scores)
 
     @property
     def step_scale(self) -> NDArray[np.float64]:

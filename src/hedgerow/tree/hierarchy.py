@@ -301,10 +301,10 @@ class Hierarchy(Derives):
         Parameters
         ----------
         source
-            A file; by default its extension decides the format: `.csv`, `.tsv`, `.tab` edges; `.txt` paths; `.json`
-            nested JSON; `.nwk`, `.newick`, `.tree`, `.tre` Newick; `.fasta`, `.fa`, `.fas`, `.fna` reference
-            sequences; `.obo` an ontology; a folder with `nodes.dmp` is a taxdump. Or, if the format is named, data
-            in memory: pairs, rows, strings or nested data.
+            A file; by default its extension decides the format: `.csv`, `.tsv`, `.tab` edges; `.txt` paths;
+            `.json` nested JSON; `.nwk`, `.newick`, `.tree`, `.tre` Newick; `.fasta`, `.fa`, `.fas`, `.fna`
+            reference sequences; `.obo` an ontology; a folder with `nodes.dmp` is a taxdump. Or, if the format is
+            named, data in memory: pairs, rows, strings or nested data.
         format
             A name in `hedgerow.tree.FORMATS`: "edges", "lineages", "paths", "json", "newick", "taxdump",
             "darwin-core", "prefixed", "qiime2", "fasta", "speciesnet", "codes", "obo", "obographs", or one that

@@ -68,9 +68,8 @@ class Forest:
         if disambiguate:
             names = self._distinct_names(root if self._parent.count(TOP) > 1 else None)
         titles = [self.titles.get(node, "") for node in range(len(names))]
-        aliases = Aliases(
-            [alias for alias, _ in self.aliases], np.array([node for _, node in self.aliases], np.int64)
-        )
+        nodes = np.array([node for _, node in self.aliases], dtype=np.int64)
+        aliases = Aliases([alias for alias, _ in self.aliases], nodes)
         parent = np.array(self._parent, dtype=np.int64)
         table = validated(
             NodeTable(names, parent, self._rank, titles if any(titles) else None, aliases or None),
