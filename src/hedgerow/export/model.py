@@ -14,7 +14,7 @@ from hedgerow import infer
 from hedgerow.arrays import as_numpy
 from hedgerow.choose import OperatingPoint
 from hedgerow.errors import HedgerowError, ParameterError, ScoreError
-from hedgerow.export.answers import named
+from hedgerow.export.portable import named
 from hedgerow.files import read_arrays, reading, write_arrays
 from hedgerow.likelihood import LINKS, Likelihoods, Scale, column_names, scored_nodes
 from hedgerow.tree import Hierarchy
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from os import PathLike
 
-    from hedgerow.export.answers import Answer
+    from hedgerow.export.portable import Answer
     from hedgerow.tree import Indices
 
 Floats = NDArray[np.float64]

@@ -9,10 +9,10 @@ import numpy as np
 
 from hedgerow.choose import OperatingPoint
 from hedgerow.errors import ParameterError, argument
-from hedgerow.export.answers import check_portable
 from hedgerow.export.onnx_graph import Graph
 from hedgerow.export.onnx_likelihoods import NodeLikelihoods, Sums, Values
 from hedgerow.export.onnx_links import linked
+from hedgerow.export.portable import check_portable
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import BOTTOM, Treatment
 
