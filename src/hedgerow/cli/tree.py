@@ -50,14 +50,7 @@ def tree(
     ] = None,
 ) -> None:
     """Read a tree in any format, cut it down or add to it, and write it in any format."""
-    from hedgerow.tree import (
-        cut_down,
-        format_of,
-        read_names,
-        refuse_unknown,
-        with_plain_names,
-        writable,
-    )
+    from hedgerow.tree import cut_down, format_of, read_names, refuse_unknown, with_plain_names, writable
 
     check_outputs(output, json_file, inputs=(source, keep))
     read_as, target = format_of(source, tree_reading.format), writable(output, to)

@@ -391,8 +391,10 @@ class Hierarchy(Derives):
         >>> h.canonical(["cougar", "lion", "bat"]), h.index("cougar")
         (['puma', 'lion', 'bat'], 2)
         """
-        found = ((name, find(name, self._index, self.aliases)) for name in names)
-        return [name if node is None else str(self.names[node]) for name, node in found]
+        return [
+            name if name in self._index or name not in self.aliases else str(self.names[self.aliases[name]])
+            for name in names
+        ]
 
     def nodes(self, labels: ArrayLike, classes: ArrayLike | None = None) -> Indices:
         """Return node indices from labels: names or integers, checked.
@@ -432,7 +434,7 @@ class Hierarchy(Derives):
         return array.astype(np.int64, copy=False)
 
     def __contains__(self, name: object) -> bool:
-        return find(name, self._index, self.aliases) is not None
+        return isinstance(name, str) and (name in self._index or name in self.aliases)
 
     def __getitem__(self, node: OneNode) -> Node:
         """Return a view of one node, given by name or index: see `hedgerow.tree.Node`.
@@ -575,7 +577,7 @@ class Hierarchy(Derives):
             if not isinstance(kind, str) or kind != "leaves":
                 raise ParameterError("leaf_weights can only be used with kind='leaves'.")
             weight = np.zeros(len(self))
-            weight[self.leaves] = checked_weights(leaf_weights, self.names[self.leaves])
+            weight[self.leaves] = checked_weights(leaf_weights, self.names, self.leaves)
             return bits(fold_up(np.add, weight, self.parent, self.depth))
         if not isinstance(kind, str):
             return checked_information(kind, self.parent)
@@ -758,17 +760,17 @@ class Hierarchy(Derives):
         """
         if self.rank is None:
             return ()
-        names, place = np.unique(self.rank[1:].astype(str), return_inverse=True)
+        names = sorted(set(self.rank[1:].tolist()))
+        place = _places(self.rank[1:], names)
         mean_depth = np.bincount(place, self.depth[1:]) / np.bincount(place)
-        return tuple(names[np.argsort(mean_depth, kind="stable")].tolist())
+        return tuple(names[i] for i in np.argsort(mean_depth, kind="stable"))
 
     @cached_property
     def rank_number(self) -> Indices:
         """The position of each node's rank in `rank_names`; -1 for the root, and if the tree has no ranks."""
         if self.rank is None:
             return _frozen(np.full(len(self), -1))
-        number = {rank: i for i, rank in enumerate(self.rank_names)}
-        return _frozen(np.array([-1, *map(number.__getitem__, self.rank[1:].tolist())]))
+        return _frozen(np.append(-1, _places(self.rank[1:], self.rank_names)))
 
     # Identity and display ----------------------------------------------------------------------------------
 
@@ -844,6 +846,12 @@ class Hierarchy(Derives):
 def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
     array.flags.writeable = False
     return array
+
+
+def _places(texts: Names, known: Sequence[str]) -> Indices:
+    """Return the place of each text among the known ones."""
+    place = {text: i for i, text in enumerate(known)}
+    return np.fromiter(map(place.__getitem__, texts.tolist()), dtype=np.int64, count=len(texts))
 
 
 def _in_range(array: Indices, count: int, what: str) -> Indices:

@@ -121,16 +121,16 @@ def bits(amount: NDArray[Any]) -> NDArray[np.float64]:
     return information
 
 
-def checked_weights(given: ArrayLike, leaves: Names) -> NDArray[np.float64]:
-    """Return the weights of the leaves of these names."""
+def checked_weights(given: ArrayLike, names: Names, leaves: Indices) -> NDArray[np.float64]:
+    """Return the weights of leaves."""
     weights = np.asarray(given, dtype=np.float64)
     if weights.shape != leaves.shape:
         raise ScoreError(f"{len(leaves)} leaf weights are needed, one per leaf; got shape {weights.shape}.")
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
     if len(bad):
         raise ScoreError(
-            f"Leaf weights must be positive numbers; the weight of {leaves[bad[0]]!r} is {weights[bad[0]]}. Give "
-            f"rare classes a small positive weight."
+            f"Leaf weights must be positive numbers; the weight of {names[leaves[bad[0]]]!r} is "
+            f"{weights[bad[0]]}. Give rare classes a small positive weight."
         )
     return weights
 

@@ -68,27 +68,27 @@ class NodeTable:
                 children[parent].append(node)
         return children
 
-    def bracketed(
-        self, opening: Callable[[int, bool], str], between: str, closing: Callable[[int, bool], str]
-    ) -> Iterator[str]:
+    def bracketed(self, around: Callable[[int, bool], tuple[str, str]], between: str) -> Iterator[str]:
         """Yield the text of a format of nested nodes, without recursion.
 
-        `opening` and `closing` write what comes before and after the children of a node, given whether it has any.
+        `around` returns what comes before and after the children of a node, given whether it has any.
         """
         children = self.children()
-        stack: list[int | str] = [int(self.parent.argmin())]  # nodes to open, and text that comes later
+        stack: list[int | str] = [int(self.parent.argmin())]  # nodes, and text that comes after others
         while stack:
             node = stack.pop()
             if isinstance(node, str):
                 yield node
-                continue
-            below = children[node]
-            yield opening(node, bool(below))
-            stack.append(closing(node, bool(below)))
-            for child in reversed(below):
-                stack += [child, between]
-            if below:
+            elif below := children[node]:
+                before, after = around(node, True)
+                yield before
+                stack.append(after)
+                for child in reversed(below):
+                    stack += (child, between)
                 stack.pop()
+            else:
+                before, after = around(node, False)
+                yield before + after
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import json
 import os
 import re
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 _PARENTS = ("parent", "parent_id", "parentId", "supercategory")  # of tables, in which nodes are not nested
 _NO_PARENT = (None, "", "null")
 _DEEPEST = 300  # levels; Python reads no more than about 450
+_NOTHING: dict[str, Any] = {}
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -118,7 +118,9 @@ class _Nested:
             for node in tops:
                 self._check_keys(node)
         parents: list[int] = []
-        found: list[_Node] = []
+        ranks: list[Any] = []
+        titles: list[Any] = []
+        aliases: list[tuple[str, int]] = []
         # Depth first, so that siblings and problems come in the order of the file.
         stack = [(-1, node) for node in reversed(tops)]
         while stack:
@@ -130,19 +132,16 @@ class _Nested:
                     f"has a node{above} whose name is {node.name!r}.",
                     "Every class needs a name, and a name is a string.",
                 )
-            stack += [(len(found), child) for child in reversed(self._nodes_in(node.below, node.name))]
-            parents.append(parent)
-            found.append(node)
+            here = len(self.names)
+            stack += [(here, child) for child in reversed(self._nodes_in(node.below, node.name))]
             self.names.append(str(node.name))
-        rank, title = ([_text(node.item.get(key)) for node in found] for key in ("rank", "title"))
-        aliases = ((alias, i) for i, node in enumerate(found) for alias in _listed(node.item.get("aliases")))
-        table = NodeTable(
-            self.names,
-            np.array(parents, dtype=np.int64),
-            rank if any(rank) else None,
-            title if any(title) else None,
-            Aliases.of(aliases) or None,
-        )
+            parents.append(parent)
+            ranks.append(node.item.get("rank"))
+            titles.append(node.item.get("title"))
+            if isinstance(listed := node.item.get("aliases"), list):
+                aliases += [(alias, here) for alias in listed if isinstance(alias, str)]
+        parent_of = np.array(parents, dtype=np.int64)
+        table = NodeTable(self.names, parent_of, _texts(ranks), _texts(titles), Aliases.of(aliases) or None)
         return validated(table, self.origin, self._where, root=root, problems=self.problems)
 
     def _where(self, nodes: Sequence[int]) -> str:
@@ -207,17 +206,16 @@ class _Node(NamedTuple):
     name: Any
     below: Any = None
     """Its children."""
-    item: Mapping[str, Any] = MappingProxyType({})
+    item: Mapping[str, Any] = _NOTHING
     """The object that describes it, if there is one."""
 
 
-def _text(value: Any) -> str:
-    """Return a rank or a title as text."""
-    return value if isinstance(value, str) else "" if value is None else repr(value)
-
-
-def _listed(value: Any) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+def _texts(values: list[Any]) -> list[str] | None:
+    """Return ranks or titles as text; None if no node has one."""
+    if values.count(None) == len(values):
+        return None
+    texts = [value if isinstance(value, str) else "" if value is None else repr(value) for value in values]
+    return texts if any(texts) else None
 
 
 def write_json(path: str | PathLike[str], table: NodeTable) -> None:
@@ -235,15 +233,16 @@ def write_json(path: str | PathLike[str], table: NodeTable) -> None:
     for alias, node in (table.aliases or {}).items():
         aliases.setdefault(node, []).append(alias)
 
-    def opening(node: int, inner: bool) -> str:
+    def around(node: int, inner: bool) -> tuple[str, str]:
         fields: dict[str, Any] = {"name": table.names[node]}
         for key, values in (("rank", table.rank), ("title", table.title)):
             fields |= {key: values[node]} if values and values[node] else {}
         fields |= {"aliases": aliases[node]} if node in aliases else {}
-        return json.dumps(fields, ensure_ascii=False)[:-1] + (', "children": [\n' if inner else "")
+        text = json.dumps(fields, ensure_ascii=False)
+        return (f'{text[:-1]}, "children": [\n', "]}") if inner else (text, "")
 
     with atomic_write(path) as file:
-        file.writelines(table.bracketed(opening, ",\n", lambda _, inner: "]}" if inner else "}"))
+        file.writelines(table.bracketed(around, ",\n"))
         file.write("\n")
 
 

@@ -165,8 +165,10 @@ class _Parser:
 def write_newick(path: str | PathLike[str], table: NodeTable) -> None:
     """Write a Newick file, with names quoted where a reader could misread them."""
     labels = ["'" + name.replace("'", "''") + "'" if _MUST_QUOTE.search(name) else name for name in table.names]
+
+    def around(node: int, inner: bool) -> tuple[str, str]:
+        return ("(", ")" + labels[node]) if inner else ("", labels[node])
+
     with atomic_write(path) as file:
-        file.writelines(
-            table.bracketed(lambda _, inner: "(" * inner, ",", lambda node, inner: ")" * inner + labels[node])
-        )
+        file.writelines(table.bracketed(around, ","))
         file.write(";\n")
