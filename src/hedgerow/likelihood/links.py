@@ -6,7 +6,7 @@ a table with named columns, such as a DataFrame, may have them in any order.
 Every function returns [..., nodes], in single or double precision as θ is, and can return logarithms, computed as
 such: ``scale="log"``. The sigmoid families also give ``scale="logit"``, which does not saturate.
 
-A link is declared by the nodes that have a score; `LINKS` then has it, and whatever writes models does.
+Each declares which nodes have a score, and is listed in `LINKS`, from which models are saved and exported.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ LINKS: dict[str, Link] = {}
 
 def scored_nodes(hierarchy: Hierarchy, scored: ScoredNodes) -> Indices:
     """Return the node of each column of θ."""
-    return hierarchy.leaves if scored == "leaves" else np.arange(scored != "nodes", len(hierarchy))
+    return hierarchy.leaves if scored == "leaves" else np.arange(0 if scored == "nodes" else 1, len(hierarchy))
 
 
 def _link(scored: ScoredNodes) -> Callable[[_Function], _Function]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,10 +40,10 @@ def refuse_unknown(
     """Raise an error that lists the unknown names of a file, with similar names of the tree."""
     if not unknown:
         return
-    shown: list[str] = []
-    for name, line in list(unknown.items())[:_SHOWN]:
-        hint = _hint(hierarchy, name) if len(shown) < _SUGGESTED else ""
-        shown.append(f"{name!r} (line {line}{hint})")
+    shown = [
+        f"{name!r} (line {line}{_hint(hierarchy, name) if i < _SUGGESTED else ''})"
+        for i, (name, line) in enumerate(islice(unknown.items(), _SHOWN))
+    ]
     more = len(unknown) - len(shown)
     raise UnknownNameError(
         f"{len(unknown):,} of the {counted(len(names), 'name', 'names')} in {os.fspath(path)} "
