@@ -46,9 +46,9 @@ CYCLES = [
     {"arrays.torch_ops", "arrays.triton_ops"},
     {"likelihood.likelihoods", "likelihood.sparse"},
     {"infer.pareto", "infer.sparse"},
-    {"tree.hierarchy", "tree.node", "tree.parts", "tree.settings"},
+    {"tree.hierarchy", "tree.node"},
 ]
-"""Modules that import each other: pairs of which one hands over to the other, and a tree with its parts."""
+"""Modules that import each other: pairs of which one hands over to the other."""
 
 
 # The picture and the packages -----------------------------------------------------------------------------------

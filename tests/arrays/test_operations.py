@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -10,11 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import Hierarchy
-from hedgerow.arrays import as_scores, operations
+from hedgerow.arrays import as_scores, numpy_ops, operations, torch_ops
+from hedgerow.arrays.interface import ArrayOps
 from hedgerow.errors import ScoreError
 from tests import oracle
 from tests.backends import BACKENDS, make, values_of
 from tests.strategies import QUICK, trees
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 CASES = st.tuples(trees(14), st.integers(0, 2**32 - 1), st.sampled_from([(), (2,), (2, 3)]))
 Case = tuple[Hierarchy, int, tuple[int, ...]]
@@ -193,3 +197,10 @@ def test_nothing_and_not_a_number_have_no_shares(backend: Any) -> None:
     )
     assert np.isnan(shares[:3]).all()
     assert shares[3].tolist() == [1, 0.75, 0.5, 0.25, 0.25]
+
+
+@pytest.mark.parametrize("module", [numpy_ops, torch_ops], ids=lambda module: module.__name__)
+def test_each_kind_of_array_has_every_operation(module: ModuleType) -> None:
+    wanted = {name for name in vars(ArrayOps) if not name.startswith("_")}
+    missing = sorted(name for name in wanted if not hasattr(module, name))
+    assert not missing, f"{module.__name__} lacks {missing}, which ArrayOps in arrays/interface.py declares"

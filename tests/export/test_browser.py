@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import hedgerow as hr
+from hedgerow.choose import FAMILIES
 from hedgerow.export import write_app
 from tests.export.vectors import CASES
 from tests.export.write_vectors import VECTORS
@@ -38,6 +39,19 @@ LIMIT = 10_000  # bytes
 def test_it_is_small_and_imports_nothing() -> None:
     assert len(SCRIPT.encode()) < LIMIT
     assert not re.search(r"^import|import\(|require\(|BigInt", SCRIPT, re.MULTILINE)
+
+
+@pytest.mark.parametrize("rule", FAMILIES)
+def test_every_rule_is_in_the_script(rule: str) -> None:
+    rules = SCRIPT.partition("const RULES = {")[2]
+    named = re.findall(r'^  "?([a-z-]+)"?\(d', rules, re.MULTILINE)
+    assert rule in named, f"RULES in src/hedgerow/export/hedgerow.js: add {rule!r}"
+
+
+@pytest.mark.parametrize("rule", FAMILIES)
+def test_every_rule_is_in_the_vectors(rule: str) -> None:
+    rules = {case.content["point"]["rule"] for case in CASES.values()}
+    assert rule in rules, f"tests/export/write_vectors.py: add a point with the rule {rule!r}"
 
 
 def failures_in_node(folder: Path, script: str) -> list[str]:

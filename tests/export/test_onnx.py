@@ -10,17 +10,17 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import likelihood
+from hedgerow.choose import FAMILIES
 from hedgerow.errors import ParameterError
-from hedgerow.export import onnx_model
+from hedgerow.export import onnx_links, onnx_model
 from hedgerow.export.onnx_graph import Graph
 from hedgerow.export.onnx_links import linked
+from hedgerow.export.onnx_model import _Decision
 from tests.choose.test_point import KINDS
 from tests.export.vectors import CASES
 from tests.export.write_vectors import CHAINS, UNEVEN, made_point
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
 pytest.importorskip("onnx")
@@ -45,6 +45,11 @@ def has_no_model(point: hr.OperatingPoint) -> bool:
     with pytest.raises(ParameterError, match=rf"for each {point.by}, .* use hedgerow\.js .* or Python"):
         onnx_model(point)
     return True
+
+
+@pytest.mark.parametrize("rule", FAMILIES)
+def test_every_rule_can_be_exported(rule: str) -> None:
+    assert rule in _Decision.RULES, f"_Decision.RULES in src/hedgerow/export/onnx_model.py: add {rule!r}"
 
 
 @pytest.mark.parametrize("double", [False, True])
@@ -143,21 +148,12 @@ def test_a_big_tree_makes_a_small_file() -> None:
     assert len(onnx_model(made_point(tree, 0.5)).SerializeToString()) < 2_000_000
 
 
-LINKS: dict[str, Callable[[hr.Hierarchy], int]] = {
-    "flat_softmax": lambda tree: len(tree.leaves),
-    "softmax_over_nodes": len,
-    **dict.fromkeys(
-        ("ps_softmax", "multilabel", "deep_rtc", "conditional_softmax", "conditional_sigmoid"),
-        lambda tree: len(tree) - 1,
-    ),
-}
-
-
 @pytest.mark.parametrize("scale", ["probability", "log", "logit"])
-@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("link", likelihood.LINKS)
 @pytest.mark.parametrize("tree", [CHAINS, UNEVEN, WIDE], ids=["chains", "uneven", "wide"])
 def test_links(tree: hr.Hierarchy, link: str, scale: Any) -> None:
-    width = LINKS[link](tree)
+    assert link in onnx_links._LINKS, f"_LINKS in src/hedgerow/export/onnx_links.py: add {link!r}"
+    width = len(likelihood.scored_nodes(tree, likelihood.LINKS[link].scored))
     theta = np.random.default_rng(0).normal(size=(50, width)) * 3
     graph = Graph()
     x = graph.input("theta", "float64", width)

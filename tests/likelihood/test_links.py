@@ -55,6 +55,14 @@ PARAMETRISATIONS = {
         likelihood.softmax_over_nodes, oracle.softmax_over_nodes, "nodes", frozenset({ORDERED, ADDS_UP})
     ),
 }
+
+
+def test_every_link_is_tested_and_exported() -> None:
+    for name in likelihood.LINKS:
+        assert name in PARAMETRISATIONS, f"PARAMETRISATIONS in tests/likelihood/test_links.py: add {name!r}"
+        assert name in likelihood.__all__, f"src/hedgerow/likelihood/__init__.py: export {name!r}"
+
+
 every_one = pytest.mark.parametrize("p", PARAMETRISATIONS.values(), ids=PARAMETRISATIONS)
 SPREADS = st.sampled_from([0.0, 0.1, 1.0, 10.0])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -10,7 +10,8 @@ from scipy import special
 
 from hedgerow import Hierarchy, likelihood
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.likelihood import Likelihoods, Treatment
+from hedgerow.likelihood import Likelihoods, Pooling, Treatment
+from hedgerow.likelihood.pooling import _MODES
 
 TREE = Hierarchy.from_json({"r": {"a": ["b", "c"], "d": ["e", "f", "g"]}})
 pool: Any = likelihood.pool  # dense or sparse, as the likelihoods are
@@ -43,12 +44,19 @@ def slow(p: Array, how: str) -> Array:
         if how == "max":
             rows.append(up(mine).max(axis=0))
             continue
-        pooled = mine.mean(axis=0) if how == "mean" else np.prod(mine, axis=0) ** (1 / len(mine))
+        pooled = {
+            "mean": mine.mean(axis=0),
+            "geometric": np.prod(mine, axis=0) ** (1 / len(mine)),
+        }[how]
         rows.append(up(pooled[None] / pooled.sum())[0])
     return np.array(rows)
 
 
-@pytest.mark.parametrize("how", ["mean", "geometric", "max"])
+def test_every_mode_has_its_functions() -> None:
+    assert set(_MODES) == set(get_args(Pooling)), "src/hedgerow/likelihood/pooling.py: Pooling and _MODES differ"
+
+
+@pytest.mark.parametrize("how", get_args(Pooling))
 @pytest.mark.parametrize("scale", ["probability", "log", "logit"])
 def test_pooling_is_its_definition(how: Any, scale: Any) -> None:
     p = leaves()

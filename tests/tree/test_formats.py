@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hedgerow import Hierarchy
 from hedgerow.errors import FileError, ParameterError
-from hedgerow.tree import TreeReading
+from hedgerow.tree import FORMATS, TreeFormat, TreeReading
 from tests.tree.helpers import refused, write
 from tests.tree_strategies import odd_names, trees
 
@@ -193,3 +193,16 @@ def test_writers_refuse_politely(folder: Path) -> None:
     refused(lambda: half.to_edges("tree.csv"), "cannot be encoded as UTF-8", error=FileError)
     assert Path("tree.csv").read_text() == "precious"
     assert sorted(os.listdir()) == ["folder", "tree.csv"]  # noqa: PTH208
+
+
+# What is documented ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("known", FORMATS.values(), ids=str)
+def test_a_format_is_in_the_docstring_of_read(known: TreeFormat) -> None:
+    """Guards the docstring: a new format is added to it by hand."""
+    text = str(Hierarchy.read.__doc__)
+    missing = [
+        each for each in (f'"{known.name}"', *(f"`{suffix}`" for suffix in known.extensions)) if each not in text
+    ]
+    assert not missing, f"Hierarchy.read in src/hedgerow/tree/hierarchy.py: name {missing} in its docstring"

@@ -50,15 +50,7 @@ def tree(
     ] = None,
 ) -> None:
     """Read a tree in any format, cut it down or add to it, and write it in any format."""
-    from hedgerow.tree import (
-        cut_down,
-        format_of,
-        read_names,
-        refuse_unknown,
-        unknown_names,
-        with_plain_names,
-        writable,
-    )
+    from hedgerow.tree import cut_down, format_of, read_names, refuse_unknown, with_plain_names, writable
 
     check_outputs(output, json_file, inputs=(source, keep))
     read_as, target = format_of(source, tree_reading.format), writable(output, to)
@@ -69,7 +61,7 @@ def tree(
         tree_reading = replace(tree_reading, root="root")  # it names the root above the tree's own
     whole = Hierarchy.read(source, tree_reading)
     if names is not None and keep is not None:
-        unknown = unknown_names(whole, names)
+        unknown = {name: line for name, line in names.items() if name not in whole}
         if unknown and json_file is not None:
             write_json(json_file, {"source": str(source), "keep": str(keep), "unknown": unknown})
         refuse_unknown(whole, names, unknown, keep)

@@ -48,6 +48,8 @@ _UNKNOWN_SHOWN = 10
 _FITTING = (
     "Rename, add or remove columns until they are exactly the leaves, or exactly all nodes (the root is optional)."
 )
+_SCORE_REMARKS = (truncation,)
+"""Each is given a tree, a score file, its format and how to read it; it returns a remark, or None."""
 
 
 @dataclass(frozen=True)
@@ -123,10 +125,9 @@ def examine_data(
     label_facts = None if listed is None else _label_facts(hierarchy, labels or scores or "", listed, how)
     remarks: list[str] = []
     if score_facts is not None and score_facts.kind is not None:
+        source, unlabelled = score_facts.source, replace(how, labels_file=None)
         with suppress(HedgerowError):  # what is wrong with the scores themselves is not looked for here
-            remarks += filter(
-                None, [truncation(hierarchy, score_facts.source, found, replace(how, labels_file=None))]
-            )
+            remarks += filter(None, (of(hierarchy, source, found, unlabelled) for of in _SCORE_REMARKS))
     return label_facts, score_facts, problems + _label_problems(label_facts), remarks
 
 

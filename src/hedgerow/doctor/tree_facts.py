@@ -13,7 +13,7 @@ import numpy as np
 from hedgerow.errors import argument, some
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from hedgerow.tree import Hierarchy, Indices
 
@@ -154,45 +154,43 @@ def _groups(names: Sequence[str], key: Callable[[str], str]) -> list[list[str]]:
     return list(groups.values())
 
 
-def remarks(facts: TreeFacts, kind: str) -> list[str]:
-    """Return remarks on what is allowed but often a mistake, in a tree read from this format."""
-    found = []
+def remarks(facts: TreeFacts, kind: str) -> Iterator[str]:
+    """Yield remarks on what is allowed but often a mistake, in a tree read from this format."""
     if facts.twins:
-        found.append(
+        yield (
             f"Some names look the same, but consist of different characters: {_some(facts.twins, ascii)}. "
             f"They are different classes here. {SAME_CHARACTERS}"
         )
     if facts.invisible:
-        found.append(
+        yield (
             f"Some names contain invisible characters, or accents as separate characters: "
             f"{_some([[name] for name in facts.invisible], ascii)}. {SAME_CHARACTERS}"
         )
     if facts.lookalikes:
-        found.append(
+        yield (
             f"Some names differ only by case or blanks: {_some(facts.lookalikes, repr)}. They are different "
             f"classes here; make sure that they should be."
         )
     if facts.padded:
-        found.append(
+        yield (
             f"Some names begin or end with a blank: {some(facts.padded)}. "
             f"Labels and score columns must be written the same way."
         )
     if facts.named_like_rank:
-        found.append(
+        yield (
             f"Some classes have the name of their rank: {some(facts.named_like_rank)}. Ranks are read from the "
             f"first line of a table: is the header missing?"
         )
     if kind == "lineages" and len(facts.levels) > 1 and len(tops := facts.levels[1].ranks) > 1:
-        found.append(
+        yield (
             f"Classes of several ranks are directly below the root: {some(tops)}. A blank cell skips its rank. If "
             f"blank cells mean 'the same as above', as merged cells of a spreadsheet do, fill them in."
         )
     if facts.with_prefix:
-        found.append(
+        yield (
             f"Some names begin with the letter of a rank: {some(facts.with_prefix)}. Read as the format prefixed, "
             f"they would have ranks: {argument('format', 'prefixed')}."
         )
-    return found
 
 
 def _some(groups: Sequence[Sequence[str]], written: Callable[[str], str]) -> str:

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hedgerow.export.answers import check_portable
+from hedgerow.export.portable import check_portable
 from hedgerow.files import atomic_write, make_folder
 
 if TYPE_CHECKING:

@@ -10,20 +10,20 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow import infer, likelihood
+from hedgerow import infer
 from hedgerow.arrays import as_numpy
 from hedgerow.choose import OperatingPoint
 from hedgerow.errors import HedgerowError, ParameterError, ScoreError
-from hedgerow.export.answers import named
+from hedgerow.export.portable import named
 from hedgerow.files import read_arrays, reading, write_arrays
-from hedgerow.likelihood import Likelihoods, Scale, column_names
+from hedgerow.likelihood import LINKS, Likelihoods, Scale, column_names, scored_nodes
 from hedgerow.tree import Hierarchy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from os import PathLike
 
-    from hedgerow.export.answers import Answer
+    from hedgerow.export.portable import Answer
     from hedgerow.tree import Indices
 
 Floats = NDArray[np.float64]
@@ -31,15 +31,6 @@ Layer = tuple[Floats, Floats]
 """Weights [inputs, outputs] and biases [outputs]."""
 
 _BLOCK_ENTRIES = 1 << 18  # likelihoods at a time: they stay in the cache
-_LINKS: dict[str, Callable[[Hierarchy], int]] = {
-    "flat_softmax": lambda tree: len(tree.leaves),
-    "softmax_over_nodes": len,
-    **dict.fromkeys(
-        ("ps_softmax", "conditional_softmax", "conditional_sigmoid", "multilabel", "deep_rtc"),
-        lambda tree: len(tree) - 1,
-    ),
-}
-"""The number of scores that each link takes."""
 
 
 def scaled(X: Any, mean: Floats | None, scale: Floats) -> Any:
@@ -188,7 +179,7 @@ class Model:
     def save(self, path: str | PathLike[str]) -> None:
         """Write an `.npz` file that `load_model` reads; nothing in it is pickled."""
         link = self.link.__name__
-        if link not in _LINKS or getattr(likelihood, link) is not self.link:
+        if link not in LINKS or LINKS[link].function is not self.link:
             raise ParameterError(
                 f"The method has a link of its own, {link!r}: only those of hedgerow can be exported."
             )
@@ -230,7 +221,7 @@ def load_model(path: str | PathLike[str]) -> Model:
     content = read_arrays(path)
     with reading(path, "a model that hedgerow exported", "Export the model again."):
         about = msgspec.json.decode(content["about"].astype(np.uint8).tobytes(), type=_About)
-        if about.link not in _LINKS:
+        if about.link not in LINKS:
             raise ValueError(f"it has the link {about.link!r}")
         tree, point = _tree_and_point(about)
         divisor, mean, labels = content["divisor"], content.get("mean"), content.get("labels")
@@ -241,7 +232,7 @@ def load_model(path: str | PathLike[str]) -> Model:
             all(array.dtype == np.float64 and np.isfinite(array).all() for array in given)
             and all(weight.shape == ends for (weight, _), ends in zip(layers, pairwise(widths), strict=True))
             and all(bias.ndim == 1 for _, bias in layers)
-            and widths[-1] == _LINKS[about.link](tree)
+            and widths[-1] == len(scored_nodes(tree, LINKS[about.link].scored))
             and divisor.ndim == 1
             and divisor.all()
             and (mean is None or mean.shape == divisor.shape)
@@ -250,7 +241,7 @@ def load_model(path: str | PathLike[str]) -> Model:
         )
         if not fits:
             raise ValueError("its arrays do not fit each other")
-    link = getattr(likelihood, about.link)
+    link = LINKS[about.link].function
     return Model(tree, link, about.scale, mean, divisor, layers, about.temperature, point, labels, about.features)
 
 

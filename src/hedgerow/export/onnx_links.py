@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,8 @@ from hedgerow.export.onnx_likelihoods import NodeLikelihoods, Sums, Values
 from hedgerow.likelihood import CERTAIN
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hedgerow.export.onnx_graph import Graph
     from hedgerow.likelihood import Scale
     from hedgerow.tree import Hierarchy
@@ -34,7 +37,13 @@ def linked(
     temperature
         The number that a point divides the scores behind the likelihoods by: see `likelihood.tempered`.
     """
-    q = _linked(graph, tree, scale, link, theta)
+    if link not in _LINKS:
+        raise ParameterError(
+            f"A model with the link {link!r}, which is not one of hedgerow's, cannot be exported."
+        )
+    if scale == "logit" and link not in _WITH_LOGITS:
+        raise ParameterError("This point is for logits, and the model has none: choose the point with this model.")
+    q = _LINKS[link](graph, tree, scale, theta)
     if temperature == 1:
         return q
     divisor = graph.constant(temperature)
@@ -45,38 +54,59 @@ def linked(
     return Sums.of_scores(graph, tree, scale, scores, q.good)
 
 
-def _linked(graph: Graph, tree: Hierarchy, scale: Scale, link: str, theta: str) -> NodeLikelihoods:
-    if link in ("multilabel", "deep_rtc"):
-        logits = theta if link == "multilabel" else _path_sums(graph, tree, theta)
-        return _below_root(graph, tree, scale, _from_logits(graph, scale, logits))
+# The links, each a function of the graph, the tree, the scale and θ ---------------------------------------------
+
+
+def _ps_softmax(graph: Graph, tree: Hierarchy, scale: Scale, theta: str) -> NodeLikelihoods:
+    return Sums.of_scores(graph, tree, scale, graph.columns(_path_sums(graph, tree, theta), tree.leaves - 1))
+
+
+def _conditional_softmax(graph: Graph, tree: Hierarchy, scale: Scale, theta: str) -> NodeLikelihoods:
+    return _products(graph, tree, scale, _among_siblings(graph, tree, theta))
+
+
+def _conditional_sigmoid(graph: Graph, tree: Hierarchy, scale: Scale, theta: str) -> NodeLikelihoods:
+    return _products(graph, tree, scale, _log_sigmoid(graph, theta))
+
+
+def _multilabel(graph: Graph, tree: Hierarchy, scale: Scale, theta: str) -> NodeLikelihoods:
     if scale == "logit":
-        raise ParameterError("This point is for logits, and the model has none: choose the point with this model.")
-    if link == "flat_softmax":
-        return Sums.of_scores(graph, tree, scale, theta)
-    if link == "ps_softmax":
-        paths = graph.columns(_path_sums(graph, tree, theta), tree.leaves - 1)
-        return Sums.of_scores(graph, tree, scale, paths)
-    if link == "softmax_over_nodes":
-        return Sums.of_scores(graph, tree, scale, theta, own=True)
-    if link in ("conditional_softmax", "conditional_sigmoid"):
-        given = (
-            _among_siblings(graph, tree, theta) if link == "conditional_softmax" else _log_sigmoid(graph, theta)
-        )
-        log_q = _path_sums(graph, tree, given)
-        return _below_root(graph, tree, scale, log_q if scale == "log" else graph("Exp", log_q))
-    raise ParameterError(f"A model with the link {link!r}, which is not one of hedgerow's, cannot be exported.")
+        return _below_root(graph, tree, scale, theta)
+    return _below_root(
+        graph, tree, scale, _log_sigmoid(graph, theta) if scale == "log" else graph("Sigmoid", theta)
+    )
+
+
+def _deep_rtc(graph: Graph, tree: Hierarchy, scale: Scale, theta: str) -> NodeLikelihoods:
+    return _multilabel(graph, tree, scale, _path_sums(graph, tree, theta))
+
+
+_LINKS: dict[str, Callable[[Graph, Hierarchy, Scale, str], NodeLikelihoods]] = {
+    "flat_softmax": Sums.of_scores,
+    "softmax_over_nodes": partial(Sums.of_scores, own=True),
+    "ps_softmax": _ps_softmax,
+    "conditional_softmax": _conditional_softmax,
+    "conditional_sigmoid": _conditional_sigmoid,
+    "multilabel": _multilabel,
+    "deep_rtc": _deep_rtc,
+}
+"""Every link of `likelihood.LINKS`."""
+_WITH_LOGITS = ("multilabel", "deep_rtc")
+
+
+# What they share ------------------------------------------------------------------------------------------------
+
+
+def _products(graph: Graph, tree: Hierarchy, scale: Scale, log: str) -> Values:
+    """Multiply along each path, given the logarithms of the factors."""
+    log_q = _path_sums(graph, tree, log)
+    return _below_root(graph, tree, scale, log_q if scale == "log" else graph("Exp", log_q))
 
 
 def _below_root(graph: Graph, tree: Hierarchy, scale: Scale, values: str) -> Values:
     """Put a root of likelihood 1 before the other nodes."""
     root = graph.constant(CERTAIN[scale])
     return Values(graph, tree, scale, graph("Pad", values, graph.integers([0, 1, 0, 0]), root))
-
-
-def _from_logits(graph: Graph, scale: Scale, logits: str) -> str:
-    if scale == "probability":
-        return graph("Sigmoid", logits)
-    return _log_sigmoid(graph, logits) if scale == "log" else logits
 
 
 def _log_sigmoid(graph: Graph, x: str) -> str:

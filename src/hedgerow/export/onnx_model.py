@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
 from hedgerow.choose import OperatingPoint
 from hedgerow.errors import ParameterError, argument
-from hedgerow.export.answers import check_portable
 from hedgerow.export.onnx_graph import Graph
 from hedgerow.export.onnx_likelihoods import NodeLikelihoods, Sums, Values
 from hedgerow.export.onnx_links import linked
+from hedgerow.export.portable import check_portable
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import BOTTOM, Treatment
 
@@ -137,12 +137,7 @@ class _Decision:
 
     def answer(self) -> tuple[str, str, str]:
         """Return node, likelihood as a probability, and whether there is an answer: [N, 1] each."""
-        rules = {
-            "threshold": self._threshold,
-            "climbing": self._climbing,
-            "expected-information": self._expected_information,
-        }
-        node, q = rules[self.point.rule]()
+        node, q = self.RULES[self.point.rule](self)
         return node, self._probability(q), self.good
 
     def _tau(self) -> str:
@@ -197,6 +192,13 @@ class _Decision:
         gain = graph("Where", passing, gain, graph.constant(np.where(order == 0, -1, -np.inf)[None]))
         best = graph("Equal", gain, graph.reduce("ReduceMax", gain))
         return self.q.chosen(order, graph("Where", best, q, graph.constant(-np.inf)), q)
+
+    RULES: ClassVar = {
+        "threshold": _threshold,
+        "climbing": _climbing,
+        "expected-information": _expected_information,
+    }
+    """Every rule of `choose.FAMILIES`."""
 
     def _probability(self, q: str) -> str:
         if self.q.scale == "log":

@@ -7,16 +7,19 @@ on the scale that ranks them best, dense or sparse. Scores from files come throu
 from hedgerow.likelihood.entries import from_independent, from_lineages, from_top
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods, RangeCheck
 from hedgerow.likelihood.links import (
+    LINKS,
+    ScoredNodes,
     conditional_sigmoid,
     conditional_softmax,
     deep_rtc,
     flat_softmax,
     multilabel,
     ps_softmax,
+    scored_nodes,
     softmax_over_nodes,
 )
 from hedgerow.likelihood.named_columns import ColumnFit, ColumnKind, column_names, places
-from hedgerow.likelihood.pooling import numbered, pool
+from hedgerow.likelihood.pooling import Pooling, numbered, pool
 from hedgerow.likelihood.prior import Prior, overlap, with_prior
 from hedgerow.likelihood.probabilities import RowSource, from_columns, from_leaves, in_order
 from hedgerow.likelihood.restrict import restrict
@@ -35,11 +38,12 @@ from hedgerow.likelihood.scales import (
 )
 from hedgerow.likelihood.sparse import CompactError, SparseLikelihoods
 from hedgerow.likelihood.temperature import Judge, Temperature, fit_temperature, fit_to_likelihoods, tempered
-from hedgerow.likelihood.treatment import Pooling, Treatment
+from hedgerow.likelihood.treatment import Treatment
 
 __all__ = [
     "BOTTOM",
     "CERTAIN",
+    "LINKS",
     "ROUNDING",
     "SUM_TOLERANCE",
     "AnyLikelihoods",
@@ -53,6 +57,7 @@ __all__ = [
     "RangeCheck",
     "RowSource",
     "Scale",
+    "ScoredNodes",
     "SparseLikelihoods",
     "Temperature",
     "Treatment",
@@ -79,6 +84,7 @@ __all__ = [
     "pool",
     "ps_softmax",
     "restrict",
+    "scored_nodes",
     "softmax_over_nodes",
     "sum_tolerance",
     "tempered",

@@ -5,11 +5,15 @@ NumPy in, NumPy out; torch in, torch out. Scores come in node order, in the layo
 a table with named columns, such as a DataFrame, may have them in any order.
 Every function returns [..., nodes], in single or double precision as θ is, and can return logarithms, computed as
 such: ``scale="log"``. The sigmoid families also give ``scale="logit"``, which does not saturate.
+
+Each declares which nodes have a score, and is listed in `LINKS`, from which models are saved and exported.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -21,17 +25,55 @@ from hedgerow.likelihood.scales import BOTTOM, CERTAIN, Scale, check_scale
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hedgerow.tree import Hierarchy
+    from hedgerow.tree import Hierarchy, Indices
 
-_SEVERAL = {"leaf": "leaves", "node but the root": "nodes but the root", "node": "nodes"}
+ScoredNodes = Literal["leaves", "nodes but the root", "nodes"]
+"""The nodes that have a score θ; always in node order."""
+_ONE: dict[ScoredNodes, str] = {"leaves": "leaf", "nodes but the root": "node but the root", "nodes": "node"}
+_Function = TypeVar("_Function", bound=Callable[..., Array])
 
 
+class Link(NamedTuple):
+    """A function from scores to likelihoods."""
+
+    function: Callable[..., Array]
+    scored: ScoredNodes
+    """The nodes that have a score."""
+
+
+LINKS: dict[str, Link] = {}
+"""All links, by the name of the function."""
+
+
+def scored_nodes(hierarchy: Hierarchy, scored: ScoredNodes) -> Indices:
+    """Return the node of each column of θ."""
+    return hierarchy.leaves if scored == "leaves" else np.arange(0 if scored == "nodes" else 1, len(hierarchy))
+
+
+def _link(scored: ScoredNodes) -> Callable[[_Function], _Function]:
+    """Declare a link: its scores are checked, and bound by name if their columns have names."""
+
+    def declared(function: _Function) -> _Function:
+        @wraps(function)
+        def link(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
+            nodes = scored_nodes(hierarchy, scored)
+            values, names = split_names(theta)
+            if names is not None:
+                values = np.take(values, places(hierarchy, names, nodes, scored), axis=-1)
+            return function(hierarchy, as_scores(values, len(nodes), _ONE[scored]), scale=scale)
+
+        LINKS[function.__name__] = Link(link, scored)
+        return cast("_Function", link)
+
+    return declared
+
+
+@_link("leaves")
 def flat_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Softmax over the leaves, summed up the tree: ``q(y) = Σ_{u ∈ L(y)} softmax_L(θ)_u``.
 
     θ is [..., leaves]. Also the parametrisation of HXE.
     """
-    theta = _scores(hierarchy, theta, "leaf")
     if _is_log(scale):
         return _less_root(operations.log_sum_leaves(hierarchy, _shifted(theta)))
     return operations.leaf_softmax(hierarchy, theta)
@@ -46,74 +88,65 @@ def softmax_or_root(hierarchy: Hierarchy, theta: NDArray[Any], *, scale: Scale =
     return q
 
 
-def multilabel(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
+@_link("nodes but the root")
+def multilabel(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:  # noqa: ARG001
     """Independent sigmoids: ``q(y) = σ(θ_y)``, 1 at the root. θ is [..., nodes but the root]."""
-    return _sigmoid_below_root(_scores(hierarchy, theta, "node but the root"), scale)
+    return _sigmoid_below_root(theta, scale)
 
 
+@_link("nodes but the root")
 def conditional_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Softmax among siblings, multiplied down the tree: ``q(y) = q(π(y)) softmax_{C(π(y))}(θ)_y``.
 
     θ is [..., nodes except the root].
     """
-    theta = _scores(hierarchy, theta, "node but the root")
     log_conditional = operations.sibling_log_softmax(hierarchy, theta)
     if _is_log(scale):
         return operations.add_down(hierarchy, _at_most(log_conditional, 0.0))
     return operations.multiply_down(hierarchy, _at_most(namespace(theta).exp(log_conditional), 1.0))
 
 
+@_link("nodes but the root")
 def conditional_sigmoid(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Sigmoids given the parent, multiplied down the tree: ``q(y) = q(π(y)) σ(θ_y)``.
 
     θ is [..., nodes except the root].
     """
-    theta = _scores(hierarchy, theta, "node but the root")
     if _is_log(scale):
         return operations.add_down(hierarchy, ops_of(theta).log_sigmoid(theta))
     return operations.multiply_down(hierarchy, ops_of(theta).sigmoid(theta))
 
 
+@_link("nodes but the root")
 def deep_rtc(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Sigmoid of the path score: ``q(y) = σ(β_y)`` with ``β_y = Σ_{u ∈ A(y)} θ_u``, 1 at the root.
 
     θ is [..., nodes except the root]. In single precision, σ(β) is 1 above β = 17; to rank nodes, use
     ``scale="logit"``, which is β itself.
     """
-    theta = _scores(hierarchy, theta, "node but the root")
     return _sigmoid_below_root(_path_scores(hierarchy, theta)[..., 1:], scale)
 
 
+@_link("nodes but the root")
 def ps_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Softmax over the leaves' path scores, summed up the tree: ``q = A_L softmax_L(A_Lᵀ θ)``.
 
     θ is [..., nodes except the root].
     """
-    theta = _scores(hierarchy, theta, "node but the root")
     xp = namespace(theta)
     beta = xp.astype(operations.sum_above_leaves(hierarchy, theta), theta.dtype, copy=False)
     return flat_softmax(hierarchy, beta, scale=scale)
 
 
+@_link("nodes")
 def softmax_over_nodes(hierarchy: Hierarchy, theta: Any, *, scale: Scale = "probability") -> Array:
     """Softmax over all nodes, summed up the tree: ``q = A softmax_Y(θ)``; internal nodes have mass of their own.
 
     θ is [..., nodes]. The parametrisation of soft-max-descendant and soft-max-margin.
     """
-    theta = _scores(hierarchy, theta, "node")
     if _is_log(scale):
         return _less_root(operations.log_sum_descendants(hierarchy, _shifted(theta)))
     return operations.descendant_softmax(hierarchy, theta)
-
-
-def _scores(hierarchy: Hierarchy, theta: Any, what: Literal["leaf", "node but the root", "node"]) -> Array:
-    """Return scores with one column per `what`, bound by name if the columns have names."""
-    width = {"leaf": len(hierarchy.leaves), "node but the root": len(hierarchy) - 1, "node": len(hierarchy)}[what]
-    values, names = split_names(theta)
-    if names is not None:
-        nodes = hierarchy.leaves if what == "leaf" else np.arange(len(hierarchy) - width, len(hierarchy))
-        values = np.take(values, places(hierarchy, names, nodes, _SEVERAL[what]), axis=-1)
-    return as_scores(values, width, what)
 
 
 def _is_log(scale: Scale) -> bool:

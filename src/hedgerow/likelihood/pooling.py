@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.likelihood.scales import Scale
-    from hedgerow.likelihood.treatment import Pooling
     from hedgerow.tree import Hierarchy, Indices
+
+
+Pooling = Literal["mean", "geometric", "max"]
+"""How the likelihoods of the examples of an event become one: see `pool`."""
 
 
 def pool(
@@ -59,8 +62,8 @@ def pool(
     >>> pooled.values.tolist(), names.tolist()
     ([[1.0, 0.375, 0.625], [1.0, 1.0, 0.0]], ['a', 'b'])
     """
-    if how not in _DENSE:
-        raise ParameterError(f"Events are pooled by {', '.join(_DENSE)}, not by {how!r}.")
+    if how not in _MODES:
+        raise ParameterError(f"Events are pooled by {', '.join(_MODES)}, not by {how!r}.")
     given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     if given.treatment.pool is not None:
         raise ParameterError("These likelihoods have already been pooled.")
@@ -70,11 +73,11 @@ def pool(
     pooled: AnyLikelihoods
     if isinstance(given, SparseLikelihoods):
         given.require_all("Pooling of events")
-        pooled = _SPARSE[how](given, member, len(names))
+        pooled = _MODES[how].sparse(given, member, len(names))
     else:
         order = np.argsort(member, kind="stable")
         start = np.searchsorted(member[order], np.arange(len(names)))
-        values = _DENSE[how](given, order, start)
+        values = _MODES[how].dense(given, order, start)
         pooled = Likelihoods.checked(hierarchy, values, given.scale)
     pooled.treatment = replace(given.treatment, pool=how)
     return pooled, names
@@ -202,13 +205,16 @@ def _max_sparse(q: SparseLikelihoods, member: Indices, events: int) -> SparseLik
     return _as_rows(q, events, _merged(q.hierarchy, member[q.row], q.node, q.value, np.maximum), q.scale)
 
 
-_DENSE: dict[str, Callable[[Likelihoods, Indices, Indices], NDArray[np.float64]]] = {
-    "mean": _mean,
-    "geometric": _geometric,
-    "max": _max,
-}
-_SPARSE: dict[str, Callable[[SparseLikelihoods, Indices, int], SparseLikelihoods]] = {
-    "mean": _mean_sparse,
-    "geometric": _geometric_sparse,
-    "max": _max_sparse,
+# The modes -------------------------------------------------------------------------------------------------------
+
+
+class _Mode(NamedTuple):
+    dense: Callable[[Likelihoods, Indices, Indices], NDArray[np.float64]]
+    sparse: Callable[[SparseLikelihoods, Indices, int], SparseLikelihoods]
+
+
+_MODES: dict[Pooling, _Mode] = {
+    "mean": _Mode(_mean, _mean_sparse),
+    "geometric": _Mode(_geometric, _geometric_sparse),
+    "max": _Mode(_max, _max_sparse),
 }

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Literal, NamedTuple, final
+from typing import NamedTuple, final
 
 from hedgerow.errors import argument
-
-Pooling = Literal["mean", "geometric", "max"]
-"""How the likelihoods of the examples of an event become one: see `pool`."""
 
 
 class Difference(NamedTuple):
@@ -31,7 +28,7 @@ class Treatment:
     """The number that the scores were divided by."""
     prior: str | None = None
     """The digest of the prior: see `Prior`."""
-    pool: Pooling | None = None
+    pool: str | None = None
     """How the examples of an event were pooled; None if each example is on its own."""
 
     def difference(self, other: Treatment) -> Difference | None:

@@ -6,24 +6,22 @@ from abc import ABC, abstractmethod
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, final
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from hedgerow.errors import ScoreError
+from hedgerow.likelihood import LINKS, ScoredNodes, scored_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
     from numpy.typing import NDArray
     from scipy import sparse
 
     from hedgerow.likelihood import Scale
     from hedgerow.tree import Hierarchy
-
-ScoredNodes = Literal["leaves", "nodes but the root", "nodes"]
-"""The nodes that have a score θ; always in node order."""
 
 Law = Literal[
     "parent covers child",
@@ -62,10 +60,10 @@ class Method(nn.Module, ABC):
     `state_dict`. Half-precision scores are converted to float32 first, even under autocast.
     """
 
-    scores: ClassVar[ScoredNodes]
-    """Which nodes have a score."""
     link: ClassVar[Callable[..., Any]]
-    """The function of `hedgerow.likelihood` that turns scores into likelihoods."""
+    """The function that turns scores into likelihoods, such as those in `hedgerow.likelihood.LINKS`."""
+    scores: ClassVar[ScoredNodes | None] = None
+    """Which nodes have a score; by default, those of the link, which must then be one of hedgerow's."""
     scale: ClassVar[Scale] = "log"
     """The scale on which to rank likelihoods, because they do not saturate on it."""
     laws: frozenset[Law]
@@ -81,9 +79,12 @@ class Method(nn.Module, ABC):
     @property
     def outputs(self) -> NDArray[np.int64]:
         """The node of each column of θ."""
-        if self.scores == "leaves":
-            return self.hierarchy.leaves
-        return np.arange(0 if self.scores == "nodes" else 1, len(self.hierarchy))
+        return scored_nodes(self.hierarchy, self._scored)
+
+    @property
+    def _scored(self) -> ScoredNodes:
+        """Which nodes have a score."""
+        return self.scores or LINKS[self.link.__name__].scored
 
     @property
     def step_scale(self) -> NDArray[np.float64]:
@@ -159,7 +160,7 @@ class Method(nn.Module, ABC):
         """Check shapes and values; return scores in at least float32 and labels in int64."""
         if theta.ndim != 2 or theta.shape[1] != self.width:
             raise ScoreError(
-                f"Scores must be [batch, {self.width}], one column for each of the {self.scores}; "
+                f"Scores must be [batch, {self.width}], one column for each of the {self._scored}; "
                 f"their shape is {tuple(theta.shape)}."
             )
         if not isinstance(labels, Tensor):

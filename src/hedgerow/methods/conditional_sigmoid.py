@@ -38,7 +38,6 @@ class ConditionalSigmoid(Method):
     Brust and Denzler, "Integrating domain knowledge", ACPR 2019.
     """
 
-    scores = "nodes but the root"
     link = staticmethod(likelihood.conditional_sigmoid)
     laws: frozenset[Law] = frozenset({"parent covers child", "convex"})
 

@@ -32,7 +32,6 @@ class ConditionalSoftmax(Method):
     Redmon and Farhadi, "YOLO9000: better, faster, stronger", CVPR 2017.
     """
 
-    scores = "nodes but the root"
     link = staticmethod(likelihood.conditional_softmax)
     laws: frozenset[Law] = DISTRIBUTION | {"loss is -log q", "convex", "ignores shifts"}
 

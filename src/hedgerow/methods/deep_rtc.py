@@ -40,7 +40,6 @@ class DeepRTC(Method):
     Wu et al., "Solving long-tailed recognition with deep realistic taxonomic classifier", ECCV 2020.
     """
 
-    scores = "nodes but the root"
     link = staticmethod(likelihood.deep_rtc)
     scale = "logit"
     laws: frozenset[Law] = frozenset({"convex at leaves"})

@@ -39,7 +39,6 @@ class FlatSoftmax(Method):
     tensor([1.0000, 1.5000, 3.0000])
     """
 
-    scores = "leaves"
     link = staticmethod(likelihood.flat_softmax)
     laws: frozenset[Law] = DISTRIBUTION | {"loss is -log q", "convex at leaves", "ignores shifts"}
     first: Tensor

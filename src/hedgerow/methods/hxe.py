@@ -36,7 +36,6 @@ class HXE(Method):
     Bertinetto et al., "Making better mistakes", CVPR 2020.
     """
 
-    scores = "leaves"
     link = staticmethod(likelihood.flat_softmax)
     laws: frozenset[Law] = DISTRIBUTION | {"ignores shifts"}
     first: Tensor

@@ -44,7 +44,6 @@ class LogitAdjustedConditionalSoftmax(Method):
     Menon et al., "Long-tail learning via logit adjustment", ICLR 2021, applied among siblings.
     """
 
-    scores = "nodes but the root"
     link = staticmethod(likelihood.conditional_softmax)
     laws: frozenset[Law] = DISTRIBUTION | {"convex", "ignores shifts"}
     adjustment: Tensor

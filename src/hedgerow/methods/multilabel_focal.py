@@ -44,7 +44,6 @@ class MultilabelFocal(Method):
     Lin et al., "Focal loss for dense object detection", ICCV 2017.
     """
 
-    scores = "nodes but the root"
     link = staticmethod(likelihood.multilabel)
     scale = "logit"
     laws: frozenset[Law] = frozenset()

@@ -38,7 +38,6 @@ class PSSoftmax(Method):
     Salakhutdinov et al., "Learning to share visual appearance for multiclass object detection", CVPR 2011.
     """
 
-    scores = "nodes but the root"
     link = staticmethod(likelihood.ps_softmax)
     laws: frozenset[Law] = DISTRIBUTION | {"loss is -log q", "convex at leaves"}
     leaves: Tensor

@@ -40,7 +40,6 @@ class SoftLabels(Method):
     Bertinetto et al., "Making better mistakes", CVPR 2020.
     """
 
-    scores = "leaves"
     link = staticmethod(likelihood.flat_softmax)
     laws: frozenset[Law] = DISTRIBUTION | {"convex at leaves", "ignores shifts"}
     first: Tensor

@@ -31,7 +31,6 @@ class SoftmaxDescendant(Method):
         The tree of classes.
     """
 
-    scores = "nodes"
     link = staticmethod(likelihood.softmax_over_nodes)
     laws: frozenset[Law] = NESTED | {"convex", "ignores shifts"}
     leaf_count: Tensor

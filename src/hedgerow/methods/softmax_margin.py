@@ -45,7 +45,6 @@ class SoftmaxMargin(Method):
         Use the maximum instead of the log-sum-exp: the structured hinge loss.
     """
 
-    scores = "nodes"
     link = staticmethod(likelihood.softmax_over_nodes)
     laws: frozenset[Law] = NESTED | {"convex at leaves", "ignores shifts"}
     end: Tensor

@@ -87,7 +87,7 @@ class ScoreReading:
         metavar="COLUMN",
     )
     pool: Pooling | None = _option(  # noqa: RUF009
-        "With --events, how likelihoods are pooled: mean, geometric or max.", metavar="HOW", shown="mean"
+        f"With --events, how likelihoods are pooled: {', '.join(get_args(Pooling))}.", metavar="HOW", shown="mean"
     )
     prior: str | os.PathLike[str] | None = _option(  # noqa: RUF009
         "What lives there: a table of class, and optionally prior and group (then --groups says which rows "

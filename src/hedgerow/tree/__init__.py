@@ -11,16 +11,9 @@ from hedgerow.tree.hierarchy import Hierarchy, SavedTree
 from hedgerow.tree.layout import Indices
 from hedgerow.tree.names import Names
 from hedgerow.tree.node import Node
-from hedgerow.tree.parts import cut_down, read_names, refuse_unknown, unknown_names, with_plain_names
+from hedgerow.tree.parts import cut_down, read_names, refuse_unknown, with_plain_names
 from hedgerow.tree.settings import BelowLabel, InformationKind, SettingKeywords, Settings, SingleChild
-from hedgerow.tree.tree_reading import (
-    FORMATS,
-    TreeFormat,
-    TreeReading,
-    format_of,
-    require_source,
-    writable,
-)
+from hedgerow.tree.tree_reading import FORMATS, TreeFormat, TreeReading, format_of, require_source, writable
 from hedgerow.tree.validation import FlawedTreeError, NodeTable, Problem
 
 __all__ = [
@@ -47,7 +40,6 @@ __all__ = [
     "refuse_unknown",
     "require_source",
     "taxon_strings",
-    "unknown_names",
     "with_plain_names",
     "writable",
 ]

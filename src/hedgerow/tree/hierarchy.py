@@ -16,6 +16,7 @@ Terms used throughout the package:
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, final
@@ -24,13 +25,30 @@ import msgspec
 import numpy as np
 
 from hedgerow.arrays import Derives, map_row_blocks
-from hedgerow.errors import ParameterError, ScoreError, TreeError, UnknownNameError, a_number, refuse_keywords
-from hedgerow.tree import parts
+from hedgerow.errors import (
+    ParameterError,
+    ScoreError,
+    TreeError,
+    UnknownNameError,
+    a_number,
+    argument,
+    refuse_keywords,
+    some,
+)
 from hedgerow.tree.formats import edges, lineages, nested, newick, paths
-from hedgerow.tree.layout import CommonAncestors, DepthFirst, Indices, Scalar, by_depth, depth_first, fold_up
-from hedgerow.tree.names import Aliases, Names, as_names, as_texts, look_up, suggestion
+from hedgerow.tree.layout import (
+    CommonAncestors,
+    DepthFirst,
+    Indices,
+    Scalar,
+    by_depth,
+    depth_first,
+    fold_up,
+    follow,
+)
+from hedgerow.tree.names import Aliases, Names, as_names, as_texts, check_root, find, look_up, suggestion
 from hedgerow.tree.node import Node, as_html, as_text
-from hedgerow.tree.settings import InformationKind, measure_information
+from hedgerow.tree.settings import InformationKind, bits, checked_information, checked_weights
 from hedgerow.tree.tree_reading import TreeReading, writable
 from hedgerow.tree.validation import NodeTable, Origin, checked_table
 
@@ -127,27 +145,19 @@ class Hierarchy(Derives):
 
     def _fill(self, table: NodeTable, layout: DepthFirst) -> None:
         """Set all fields, with the nodes of a table in depth-first order."""
-        count = len(layout.order)
-
-        def ordered(values: Sequence[str], what: str) -> Names:
-            return as_names(values, what, count)[layout.order]
-
-        names = ordered(table.names, "names")
-        place = np.empty(count, dtype=np.int64)
-        place[layout.order] = np.arange(count)
-        self._set("names", names)
-        self._set("parent", layout.parent)
-        self._set("depth", layout.depth)
-        self._set("end", layout.end)
-        self._set("leaves", np.flatnonzero(layout.end == np.arange(1, count + 1)))
-        for what, values in (("rank", table.rank), ("title", table.title)):
-            self._set(what, None if values is None else as_texts(values, what, count)[layout.order])
-        object.__setattr__(self, "aliases", Aliases.of(table.aliases).moved(place))
-
-    def _set(self, name: str, array: NDArray[Any] | None) -> None:
-        if array is not None:
-            array.flags.writeable = False
-        object.__setattr__(self, name, array)
+        count, order = len(layout.order), layout.order
+        arrays = {
+            "names": as_names(table.names, "names", count)[order],
+            "parent": layout.parent,
+            "depth": layout.depth,
+            "end": layout.end,
+            "leaves": np.flatnonzero(layout.end == np.arange(1, count + 1)),
+            "rank": None if table.rank is None else as_texts(table.rank, "rank", count)[order],
+            "title": None if table.title is None else as_texts(table.title, "title", count)[order],
+        }
+        for name, array in arrays.items():
+            object.__setattr__(self, name, None if array is None else _frozen(array))
+        object.__setattr__(self, "aliases", Aliases.of(table.aliases).moved(layout.place))
 
     # Construction ------------------------------------------------------------------------------------------
 
@@ -291,13 +301,14 @@ class Hierarchy(Derives):
         Parameters
         ----------
         source
-            A file; by default its extension decides the format: `.csv`, `.tsv` edges; `.txt` paths; `.json` nested
-            JSON; `.nwk`, `.newick`, `.tree` Newick; `.fasta`, `.fa` reference sequences; a folder with `nodes.dmp`
-            is a taxdump. Or, if the format is named, data in memory: pairs, rows, strings or nested data.
+            A file; by default its extension decides the format: `.csv`, `.tsv`, `.tab` edges; `.txt` paths;
+            `.json` nested JSON; `.nwk`, `.newick`, `.tree`, `.tre` Newick; `.fasta`, `.fa`, `.fas`, `.fna`
+            reference sequences; `.obo` an ontology; a folder with `nodes.dmp` is a taxdump. Or, if the format is
+            named, data in memory: pairs, rows, strings or nested data.
         format
             A name in `hedgerow.tree.FORMATS`: "edges", "lineages", "paths", "json", "newick", "taxdump",
-            "darwin-core", "prefixed", "qiime2", "fasta", "speciesnet", "codes", or one that was registered; or a
-            `TreeReading`, which also holds all options.
+            "darwin-core", "prefixed", "qiime2", "fasta", "speciesnet", "codes", "obo", "obographs", or one that
+            was registered; or a `TreeReading`, which also holds all options.
         **options
             Fields of `TreeReading`: `root`, the name of the root that is added if there are several top nodes;
             `separator` and `disambiguate` of paths; `disambiguate` and `na` of lineages; `prefixes` of codes: the
@@ -348,7 +359,7 @@ class Hierarchy(Derives):
         """
         old = [""] * len(self) if self.title is None else self.title.tolist()
         new = [titles.get(name, title) for name, title in zip(self.names.tolist(), old, strict=True)]
-        return Hierarchy(self.names, self.parent, self.rank, as_names(new, "title", len(self)), self.aliases)
+        return replace(self, title=as_names(new, "title", len(self)))
 
     # Names -------------------------------------------------------------------------------------------------
 
@@ -358,7 +369,7 @@ class Hierarchy(Derives):
 
     def index(self, name: str) -> int:
         """Return the index of one name, or alias."""
-        found = self._index.get(name, self.aliases.get(name)) if isinstance(name, str) else None
+        found = find(name, self._index, self.aliases)
         if found is None:
             hint = suggestion([str(name)], self._index, Aliases.of(self.aliases))
             raise UnknownNameError(f"There is no {name!r} in the tree.{hint}")
@@ -406,18 +417,12 @@ class Hierarchy(Derives):
         array = self._unchecked(labels)
         if classes is not None and classes is not self.names and np.asarray(labels).dtype.kind in "iu":
             known = self.indices(classes)
-            again = np.sort(known, axis=None)
-            again = again[1:][again[1:] == again[:-1]]
-            if len(again):
-                raise UnknownNameError(f"Each class must be named once; {self.names[again[0]]!r} is repeated.")
-            if array.size and (array.min() < 0 or array.max() >= len(known)):
-                offender = array[(array < 0) | (array >= len(known))].ravel()[0]
-                raise ScoreError(f"{offender} is not the number of a class: classes are 0 to {len(known) - 1}.")
-            return known[array]
-        if array.size and (array.min() < 0 or array.max() >= len(self)):
-            offender = array[(array < 0) | (array >= len(self))].ravel()[0]
-            raise ScoreError(f"{offender} is not a node index: the tree has nodes 0 to {len(self) - 1}.")
-        return array
+            distinct, count = np.unique(known, return_counts=True)
+            if (count > 1).any():
+                again = self.names[distinct[count > 1][0]]
+                raise UnknownNameError(f"Each class must be named once; {again!r} is repeated.")
+            return known[_in_range(array, len(known), "the number of a class: classes are")]
+        return _in_range(array, len(self), "a node index: the tree has nodes")
 
     def _unchecked(self, labels: ArrayLike) -> Indices:
         """Return names as indices, and integers unchanged, even if they are out of range."""
@@ -568,7 +573,19 @@ class Hierarchy(Derives):
         >>> h.information(leaf_weights=[1, 1, 2]).tolist()
         [0.0, 1.0, 2.0, 2.0, 1.0]
         """
-        return measure_information(self, kind, leaf_weights)
+        if leaf_weights is not None:
+            if not isinstance(kind, str) or kind != "leaves":
+                raise ParameterError("leaf_weights can only be used with kind='leaves'.")
+            weight = np.zeros(len(self))
+            weight[self.leaves] = checked_weights(leaf_weights, self.names, self.leaves)
+            return bits(fold_up(np.add, weight, self.parent, self.depth))
+        if not isinstance(kind, str):
+            return checked_information(kind, self.parent)
+        if kind == "leaves":
+            return bits(self.leaf_count)
+        if kind == "depth":
+            return self.depth.astype(np.float64)
+        raise ParameterError(f"Information must be 'leaves', 'depth' or one value per node, not {kind!r}.")
 
     # Parts -------------------------------------------------------------------------------------------------
 
@@ -592,7 +609,30 @@ class Hierarchy(Derives):
         >>> small.names.tolist(), small.names[projection].tolist()
         (['root', 'pet', 'cat'], ['root', 'pet', 'cat', 'pet', 'root'])
         """
-        return parts.subtree(self, keep)
+        asked = np.zeros(len(self), dtype=bool)
+        array = np.asarray(keep)
+        if array.dtype == bool and array.shape != asked.shape:
+            raise ScoreError(f"A mask needs one value per node, {len(self)} in all; got shape {array.shape}.")
+        asked[array if array.dtype == bool else self.nodes(array)] = True
+        before = np.concatenate([[0], np.cumsum(asked)])
+        return self._reduced(before[self.end] > before[:-1])
+
+    def _reduced(self, kept: NDArray[np.bool_]) -> tuple[Hierarchy, Indices]:
+        """Return the tree of the kept nodes, each below its nearest kept ancestor, and the projection."""
+        kept[0] = True
+        nearest = follow(np.where(kept, np.arange(len(self)), self.parent))
+        projection = (np.cumsum(kept) - 1)[nearest]
+        return self._part(kept, np.concatenate([[-1], projection[self.parent[kept][1:]]])), projection
+
+    def _part(self, kept: NDArray[np.bool_], parent: Indices) -> Hierarchy:
+        """Return the tree of some nodes, with their ranks, titles and aliases."""
+        return Hierarchy(
+            self.names[kept],
+            parent,
+            None if self.rank is None else self.rank[kept],
+            None if self.title is None else self.title[kept],
+            Aliases.of(self.aliases).moved(np.cumsum(kept) - 1, kept),
+        )
 
     def clade(self, node: OneNode) -> Hierarchy:
         """Return a node and all its descendants as a tree of their own.
@@ -601,7 +641,12 @@ class Hierarchy(Derives):
         >>> h.clade("pet").names.tolist()
         ['pet', 'cat', 'dog']
         """
-        return parts.clade(self, int(self.nodes(node)))
+        top = int(self.nodes(node))
+        if self.is_leaf[top]:
+            raise ParameterError(f"{self.display_name(top)!r} is a leaf: there is no tree below it.")
+        kept = np.zeros(len(self), dtype=bool)
+        kept[top : self.end[top]] = True
+        return self._part(kept, np.maximum(self.parent[kept] - top, -1))
 
     def at_ranks(self, ranks: Sequence[str]) -> Hierarchy:
         """Return the tree of the nodes of some ranks, and the root; each below its nearest kept ancestor.
@@ -610,7 +655,19 @@ class Hierarchy(Derives):
         >>> h.at_ranks(["class", "species"]).names.tolist()
         ['birds', 'robin']
         """
-        return parts.at_ranks(self, ranks)
+        rank_of = np.full(len(self), "", dtype=object) if self.rank is None else self.rank
+        known = Counter(filter(None, rank_of.tolist()))
+        for rank in ranks:
+            if rank not in known:
+                listed = ", ".join(f"{rank} ({count:,})" for rank, count in known.most_common(40))
+                ranked = f"Its ranks, with the number of their nodes: {listed}."
+                raise ParameterError(
+                    f"No node of the tree has the rank {rank!r}. {ranked if known else 'It has no ranks at all.'}"
+                )
+        kept = np.isin(rank_of, list(ranks))
+        if not kept[1:].any():
+            raise ParameterError("None of these nodes lies below the root: name more ranks.")
+        return self._reduced(kept)[0]
 
     def beside(self, names: Sequence[str], *, root: str = "root") -> Hierarchy:
         """Return the tree with classes beside it, such as "blank" and "vehicle": leaves right below the root.
@@ -629,7 +686,32 @@ class Hierarchy(Derives):
         >>> h.names.tolist(), h.names[h.children("root")].tolist()
         (['root', 'animal', 'bird', 'fish', 'blank', 'vehicle'], ['animal', 'blank', 'vehicle'])
         """
-        return parts.beside(self, names, root)
+        added = [names] if isinstance(names, str) else list(names)
+        check_root(root)
+        above = [] if self.names[0].casefold() == root.casefold() else [root]
+        if not added or not all(map(str.strip, added)):
+            raise ParameterError(
+                f"A class beside the tree needs a name, such as 'blank', not {some(added) or 'none'}."
+            )
+        if known := [name for name in added if name in self]:
+            raise ParameterError(f"{some(known)} cannot be put beside the tree: the tree has this class already.")
+        if above and root in self:
+            raise ParameterError(
+                f"{added[0]!r} needs a root above {self.names[0]!r}, but a class is called {root!r} already. "
+                f"Choose another name for the root: {argument('root', 'NAME')}."
+            )
+        shift = len(above)
+
+        def extended(texts: Names | None) -> list[str] | None:
+            return None if texts is None else [""] * shift + texts.tolist() + [""] * len(added)
+
+        return Hierarchy.from_parents(
+            [*above, *self.names.tolist(), *added],
+            np.concatenate([[-1] * shift, self.parent + shift, [0] * len(added)]).astype(np.int64),
+            extended(self.rank),
+            extended(self.title),
+            Aliases.of(self.aliases).moved(np.arange(len(self)) + shift),
+        )
 
     @cached_property
     def without_trivial(self) -> Hierarchy:
@@ -639,7 +721,7 @@ class Hierarchy(Derives):
         >>> h.without_trivial.names.tolist()
         ['root', 'pet', 'tabby', 'dog']
         """
-        return parts.without_trivial(self) if self.is_trivial.any() else self
+        return self._reduced(~self.is_trivial)[0] if self.is_trivial.any() else self
 
     def cut_at_depth(self, depth: int) -> tuple[Hierarchy, Indices]:
         """Return the tree without the nodes deeper than `depth`, and the projection; see `subtree`."""
@@ -653,9 +735,19 @@ class Hierarchy(Derives):
         With `per_parent`, the share is taken among the leaves of each parent. A share that is not a whole number
         is rounded up or down at random: half of an only child is a coin toss.
         """
-        return parts.split_leaves(self, fraction, seed, per_parent)
+        if not 0 <= fraction <= 1:
+            raise ParameterError(f"fraction must lie between 0 and 1, not {fraction}.")
+        random = np.random.default_rng(seed)
+        group = self.parent[self.leaves] if per_parent else np.zeros_like(self.leaves)
+        shuffled = np.lexsort((random.random(len(group)), group))
+        first, size = np.unique(group[shuffled], return_index=True, return_counts=True)[1:]
+        share = np.floor(size * fraction + random.random(len(size)))
+        place = np.arange(len(group)) - np.repeat(first, size)
+        chosen = np.zeros(len(group), dtype=bool)
+        chosen[shuffled] = place < np.repeat(share, size)
+        return self.leaves[chosen], self.leaves[~chosen]
 
-    @property
+    @cached_property
     def rank_names(self) -> tuple[str, ...]:
         """The ranks of the nodes below the root, coarsest (by mean depth) first; () if the tree has none.
 
@@ -666,23 +758,19 @@ class Hierarchy(Derives):
         >>> h.rank_names, h.rank_number.tolist()
         (('class', 'species'), [-1, 0, 1, 1, 0, 1])
         """
-        return self._rank_order[0]
-
-    @property
-    def rank_number(self) -> Indices:
-        """The position of each node's rank in `rank_names`; -1 for the root, and if the tree has no ranks."""
-        return self._rank_order[1]
+        if self.rank is None:
+            return ()
+        names = sorted(set(self.rank[1:].tolist()))
+        place = _places(self.rank[1:], names)
+        mean_depth = np.bincount(place, self.depth[1:]) / np.bincount(place)
+        return tuple(names[i] for i in np.argsort(mean_depth, kind="stable"))
 
     @cached_property
-    def _rank_order(self) -> tuple[tuple[str, ...], Indices]:
-        number = np.full(len(self), -1, dtype=np.int64)
+    def rank_number(self) -> Indices:
+        """The position of each node's rank in `rank_names`; -1 for the root, and if the tree has no ranks."""
         if self.rank is None:
-            return (), number
-        names, place = np.unique(self.rank[1:].astype(str), return_inverse=True)
-        mean_depth = np.bincount(place, self.depth[1:]) / np.bincount(place)
-        order = np.argsort(mean_depth, kind="stable")
-        number[1:] = np.argsort(order)[place]
-        return tuple(names[order].tolist()), _frozen(number)
+            return _frozen(np.full(len(self), -1))
+        return _frozen(np.append(-1, _places(self.rank[1:], self.rank_names)))
 
     # Identity and display ----------------------------------------------------------------------------------
 
@@ -721,13 +809,8 @@ class Hierarchy(Derives):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Hierarchy):
             return NotImplemented
-        return (
-            np.array_equal(self.parent, other.parent)
-            and np.array_equal(self.names, other.names)
-            and _same(self.rank, other.rank)
-            and _same(self.title, other.title)
-            and self.aliases == other.aliases
-        )
+        arrays = ((getattr(self, name), getattr(other, name)) for name in ("parent", "names", "rank", "title"))
+        return all(np.array_equal(ours, theirs) for ours, theirs in arrays) and self.aliases == other.aliases
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
@@ -765,7 +848,15 @@ def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
     return array
 
 
-def _same(a: Names | None, b: Names | None) -> bool:
-    if a is None or b is None:
-        return a is b
-    return np.array_equal(a, b)
+def _places(texts: Names, known: Sequence[str]) -> Indices:
+    """Return the place of each text among the known ones."""
+    place = {text: i for i, text in enumerate(known)}
+    return np.fromiter(map(place.__getitem__, texts.tolist()), dtype=np.int64, count=len(texts))
+
+
+def _in_range(array: Indices, count: int, what: str) -> Indices:
+    """Raise an error that names the first entry outside 0 .. count - 1."""
+    if array.size and not 0 <= array.min() <= array.max() < count:
+        offender = array[(array < 0) | (array >= count)][0]
+        raise ScoreError(f"{offender} is not {what} 0 to {count - 1}.")
+    return array

@@ -49,11 +49,12 @@ def as_positions(parent: ArrayLike, count: int) -> Indices:
 class DepthFirst:
     """The nodes of a tree in depth-first order, with siblings in the order of the input.
 
-    `order[i]` is the position in the input of the node that is now number i; the other arrays are in the new
-    order.
+    `order[i]` is the position in the input of the node that is now number i, and `place` the inverse; the other
+    arrays are in the new order.
     """
 
     order: Indices
+    place: Indices
     parent: Indices
     depth: Indices
     end: Indices
@@ -74,12 +75,12 @@ def depth_first(parent: Indices) -> DepthFirst:
     following = next_sibling[follow(np.where(next_sibling == _NONE, up, np.arange(count)))]
     successor = np.where(first_child == _NONE, following, first_child)
     order = np.fromiter(_linked(root, successor), dtype=np.int64, count=count)
-    position = np.empty(count, dtype=np.int64)
-    position[order] = np.arange(count)
-    above = position[up[order]]
+    place = np.empty(count, dtype=np.int64)
+    place[order] = np.arange(count)
+    above = place[up[order]]
     above[0] = -1
     after = following[order]
-    return DepthFirst(order, above, _depth(above), np.where(after == _NONE, count, position[after]))
+    return DepthFirst(order, place, above, depths(above), np.where(after == _NONE, count, place[after]))
 
 
 def _relatives(parent: Indices) -> tuple[Indices, Indices]:
@@ -102,7 +103,7 @@ def _linked(start: int, successor: Indices) -> Iterator[int]:
         node = after[node]
 
 
-def _depth(parent: Indices) -> Indices:
+def depths(parent: Indices) -> Indices:
     """Return the number of edges above each node, doubling the stride: 1, 2, 4, ... edges at a time."""
     depth = (parent >= 0).astype(np.int64)
     pointer = np.maximum(parent, 0)

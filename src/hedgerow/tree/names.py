@@ -169,6 +169,13 @@ def suggestion(unknown: Sequence[str], index: Mapping[str, int], aliases: Aliase
     return closest(unknown, index)
 
 
+def find(name: object, index: Mapping[str, int], aliases: Mapping[str, int]) -> int | None:
+    """Return the index of a name or an alias; None if it is neither."""
+    if not isinstance(name, str):
+        return None
+    return index[name] if name in index else aliases.get(name)
+
+
 def look_up(names: ArrayLike, index: Mapping[str, int], aliases: Aliases) -> NDArray[np.int64]:
     """Return the indices of an array of names, in its shape; an error about unknown names suggests known ones."""
     array = np.asarray(names, dtype=object)
@@ -176,18 +183,13 @@ def look_up(names: ArrayLike, index: Mapping[str, int], aliases: Aliases) -> NDA
     try:
         found = np.fromiter(map(index.__getitem__, flat), dtype=np.int64, count=len(flat))
     except (KeyError, TypeError):
-        unknown = list(
-            dict.fromkeys(
-                str(name)
-                for name in flat
-                if not isinstance(name, str) or (name not in index and name not in aliases)
-            )
-        )
-        if unknown:
+        known = [find(name, index, aliases) for name in flat]
+        if None in known:
+            missing = (str(name) for name, node in zip(flat, known, strict=True) if node is None)
+            unknown = list(dict.fromkeys(missing))
             raise UnknownNameError(
                 f"{counted(len(unknown), 'name is', 'names are')} not in the tree: {some(unknown)}."
                 f"{suggestion(unknown[:5], index, aliases)}"
             ) from None
-        known = (index[name] if name in index else aliases[name] for name in flat)
-        found = np.fromiter(known, dtype=np.int64, count=len(flat))
+        found = np.array(known, dtype=np.int64)
     return found.reshape(array.shape)

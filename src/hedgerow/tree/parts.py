@@ -1,151 +1,26 @@
-"""Parts of a tree: subtrees with their projections, random shares of the leaves, cutting down to a list."""
+"""Cutting a tree down to a list of names, a clade or some ranks: what `hedgerow tree` does."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hedgerow.errors import (
-    FileError,
-    ParameterError,
-    ScoreError,
-    UnknownNameError,
-    argument,
-    counted,
-    nearest,
-    some,
-)
+from hedgerow.errors import FileError, ParameterError, UnknownNameError, counted, nearest, some
 from hedgerow.files import read_lines
-from hedgerow.tree.layout import Indices, follow
-from hedgerow.tree.names import Aliases, check_root
+from hedgerow.tree.names import Aliases
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
-    from numpy.typing import ArrayLike, NDArray
-
     from hedgerow.tree.hierarchy import Hierarchy
 
 _SHOWN = 20  # unknown names
 _SUGGESTED = 5  # unknown names that get suggestions, each a pass over all names
-
-
-def subtree(hierarchy: Hierarchy, keep: ArrayLike) -> tuple[Hierarchy, Indices]:
-    """Return the rooted tree spanned by some nodes, and the projection; see `Hierarchy.subtree`."""
-    asked = np.zeros(len(hierarchy), dtype=bool)
-    array = np.asarray(keep)
-    if array.dtype == bool and array.shape != asked.shape:
-        raise ScoreError(f"A mask needs one value per node, {len(hierarchy)} in all; got shape {array.shape}.")
-    asked[array if array.dtype == bool else hierarchy.nodes(array)] = True
-    asked_before = np.concatenate([[0], np.cumsum(asked)])
-    kept = asked_before[hierarchy.end] > asked_before[:-1]
-    kept[0] = True
-    return _reduced(hierarchy, kept)
-
-
-def without_trivial(hierarchy: Hierarchy) -> Hierarchy:
-    """Return the tree without its trivial nodes; see `Hierarchy.without_trivial`."""
-    return _reduced(hierarchy, ~hierarchy.is_trivial)[0]
-
-
-def _reduced(hierarchy: Hierarchy, kept: NDArray[np.bool_]) -> tuple[Hierarchy, Indices]:
-    """Return the tree of the kept nodes and the root, each below its nearest kept ancestor; and the projection."""
-    nearest = follow(np.where(kept, np.arange(len(hierarchy)), hierarchy.parent))
-    projection = (np.cumsum(kept) - 1)[nearest]
-    parent = np.concatenate([[-1], projection[hierarchy.parent[kept][1:]]])
-    return _part(hierarchy, kept, parent), projection
-
-
-def clade(hierarchy: Hierarchy, node: int) -> Hierarchy:
-    """Return the tree of a node and its descendants; see `Hierarchy.clade`."""
-    if hierarchy.is_leaf[node]:
-        raise ParameterError(f"{hierarchy.display_name(node)!r} is a leaf: there is no tree below it.")
-    kept = np.zeros(len(hierarchy), dtype=bool)
-    kept[node : hierarchy.end[node]] = True
-    return _part(hierarchy, kept, np.maximum(hierarchy.parent[kept] - node, -1))
-
-
-def at_ranks(hierarchy: Hierarchy, ranks: Sequence[str]) -> Hierarchy:
-    """Return the tree of the nodes of some ranks; see `Hierarchy.at_ranks`."""
-    rank_of = np.full(len(hierarchy), "", dtype=object) if hierarchy.rank is None else hierarchy.rank
-    known = Counter(rank_of.tolist())
-    del known[""]
-    for rank in ranks:
-        if rank not in known:
-            listed = ", ".join(f"{rank} ({count:,})" for rank, count in known.most_common(40))
-            raise ParameterError(
-                f"No node of the tree has the rank {rank!r}. "
-                + (f"Its ranks, with the number of their nodes: {listed}." if known else "It has no ranks at all.")
-            )
-    kept = np.isin(rank_of, list(ranks))
-    kept[0] = True
-    if kept.sum() < 2:
-        raise ParameterError("None of these nodes lies below the root: name more ranks.")
-    return _reduced(hierarchy, kept)[0]
-
-
-def _part(hierarchy: Hierarchy, kept: NDArray[np.bool_], parent: Indices) -> Hierarchy:
-    """Return the tree of some nodes, with their ranks, titles and aliases."""
-    return type(hierarchy)(
-        hierarchy.names[kept],
-        parent,
-        None if hierarchy.rank is None else hierarchy.rank[kept],
-        None if hierarchy.title is None else hierarchy.title[kept],
-        Aliases.of(hierarchy.aliases).moved(np.cumsum(kept) - 1, kept),
-    )
-
-
-def beside(hierarchy: Hierarchy, names: Sequence[str], root: str) -> Hierarchy:
-    """Return a tree with more leaves below its root, or below a new one; see `Hierarchy.beside`."""
-    added = [names] if isinstance(names, str) else list(names)
-    check_root(root)
-    above = [] if hierarchy.names[0].casefold() == root.casefold() else [root]
-    if not added or not all(map(str.strip, added)):
-        raise ParameterError(
-            f"A class beside the tree needs a name, such as 'blank', not {some(added) or 'none'}."
-        )
-    known = [name for name in added if name in hierarchy]
-    if known:
-        raise ParameterError(f"{some(known)} cannot be put beside the tree: the tree has this class already.")
-    if above and root in hierarchy:
-        raise ParameterError(
-            f"{added[0]!r} needs a root above {hierarchy.names[0]!r}, but a class is called {root!r} already. "
-            f"Choose another name for the root: {argument('root', 'NAME')}."
-        )
-    shift = len(above)
-
-    def extended(values: NDArray[np.object_] | None) -> list[str] | None:
-        return None if values is None else [""] * shift + values.tolist() + [""] * len(added)
-
-    return type(hierarchy)(
-        [*above, *hierarchy.names.tolist(), *added],  # type: ignore[arg-type]
-        np.concatenate([[-1] * shift, hierarchy.parent + shift, [0] * len(added)]).astype(np.int64),
-        extended(hierarchy.rank),  # type: ignore[arg-type]
-        extended(hierarchy.title),  # type: ignore[arg-type]
-        Aliases.of(hierarchy.aliases).moved(np.arange(len(hierarchy)) + shift),
-    )
-
-
-def split_leaves(hierarchy: Hierarchy, fraction: float, seed: int, per_parent: bool) -> tuple[Indices, Indices]:
-    """Draw a random share of the leaves; see `Hierarchy.split_leaves`."""
-    if not 0 <= fraction <= 1:
-        raise ParameterError(f"fraction must lie between 0 and 1, not {fraction}.")
-    random = np.random.default_rng(seed)
-    group = hierarchy.parent[hierarchy.leaves] if per_parent else np.zeros_like(hierarchy.leaves)
-    shuffled = np.lexsort((random.random(len(group)), group))
-    first, size = np.unique(group[shuffled], return_index=True, return_counts=True)[1:]
-    share = np.floor(size * fraction + random.random(len(size)))
-    place = np.arange(len(group)) - np.repeat(first, size)
-    chosen = np.zeros(len(group), dtype=bool)
-    chosen[shuffled] = place < np.repeat(share, size)
-    return hierarchy.leaves[chosen], hierarchy.leaves[~chosen]
-
-
-# `hedgerow tree` -------------------------------------------------------------------------------------------
 
 
 def read_names(path: str | PathLike[str]) -> dict[str, int]:
@@ -159,21 +34,16 @@ def read_names(path: str | PathLike[str]) -> dict[str, int]:
     return names
 
 
-def unknown_names(hierarchy: Hierarchy, names: Mapping[str, int]) -> dict[str, int]:
-    """Return the names, and their lines, that are not in a tree."""
-    return {name: line for name, line in names.items() if name not in hierarchy}
-
-
 def refuse_unknown(
     hierarchy: Hierarchy, names: Mapping[str, int], unknown: Mapping[str, int], path: str | PathLike[str]
 ) -> None:
     """Raise an error that lists the unknown names of a file, with similar names of the tree."""
     if not unknown:
         return
-    shown: list[str] = []
-    for name, line in list(unknown.items())[:_SHOWN]:
-        hint = _hint(hierarchy, name) if len(shown) < _SUGGESTED else ""
-        shown.append(f"{name!r} (line {line}{hint})")
+    shown = [
+        f"{name!r} (line {line}{_hint(hierarchy, name) if i < _SUGGESTED else ''})"
+        for i, (name, line) in enumerate(islice(unknown.items(), _SHOWN))
+    ]
     more = len(unknown) - len(shown)
     raise UnknownNameError(
         f"{len(unknown):,} of the {counted(len(names), 'name', 'names')} in {os.fspath(path)} "
@@ -250,4 +120,4 @@ def with_plain_names(hierarchy: Hierarchy) -> Hierarchy:
             taken.add(plain)
             names[node] = plain
     aliases = {alias: node for alias, node in hierarchy.aliases.items() if alias not in taken}
-    return type(hierarchy)(names, hierarchy.parent, hierarchy.rank, hierarchy.title, aliases)
+    return replace(hierarchy, names=names, aliases=aliases)

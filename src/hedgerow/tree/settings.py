@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, final, get_ar
 import numpy as np
 
 from hedgerow.errors import ParameterError, ScoreError, refuse_keywords
-from hedgerow.tree.layout import fold_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.tree.hierarchy import Hierarchy
+    from hedgerow.tree.layout import Indices
+    from hedgerow.tree.names import Names
 
 InformationKind = Literal["leaves", "depth"]
 """Named measures of how specific a node is: see `Hierarchy.information`."""
@@ -115,54 +115,33 @@ class Settings:
         return given | {"information": self.information if isinstance(self.information, str) else "custom"}
 
 
-def measure_information(
-    hierarchy: Hierarchy, kind: InformationKind | ArrayLike, leaf_weights: ArrayLike | None
-) -> NDArray[np.float64]:
-    """Return how specific each node is; see `Hierarchy.information`."""
-    if leaf_weights is not None:
-        if not isinstance(kind, str) or kind != "leaves":
-            raise ParameterError("leaf_weights can only be used with kind='leaves'.")
-        return _bits(_subtree_weight(hierarchy, leaf_weights))
-    if not isinstance(kind, str):
-        return _checked(hierarchy, kind)
-    if kind == "leaves":
-        return _bits(hierarchy.leaf_count)
-    if kind == "depth":
-        return hierarchy.depth.astype(np.float64)
-    raise ParameterError(f"Information must be 'leaves', 'depth' or one value per node, not {kind!r}.")
+def bits(amount: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the information of nodes, given how much of the root, which comes first, is below each."""
+    information: NDArray[np.float64] = np.log2(amount[0]) - np.log2(amount)
+    return information
 
 
-def _bits(amount: NDArray[Any]) -> NDArray[np.float64]:
-    bits: NDArray[np.float64] = np.log2(amount[0]) - np.log2(amount)
-    return bits
-
-
-def _subtree_weight(hierarchy: Hierarchy, leaf_weights: ArrayLike) -> NDArray[np.float64]:
-    weights = np.asarray(leaf_weights, dtype=np.float64)
-    if weights.shape != hierarchy.leaves.shape:
+def checked_weights(given: ArrayLike, names: Names, leaves: Indices) -> NDArray[np.float64]:
+    """Return the weights of leaves."""
+    weights = np.asarray(given, dtype=np.float64)
+    if weights.shape != leaves.shape:
+        raise ScoreError(f"{len(leaves)} leaf weights are needed, one per leaf; got shape {weights.shape}.")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
+    if len(bad):
         raise ScoreError(
-            f"{len(hierarchy.leaves)} leaf weights are needed, one per leaf; got shape {weights.shape}."
+            f"Leaf weights must be positive numbers; the weight of {names[leaves[bad[0]]]!r} is "
+            f"{weights[bad[0]]}. Give rare classes a small positive weight."
         )
-    bad = ~(np.isfinite(weights) & (weights > 0))
-    if bad.any():
-        leaf = int(np.flatnonzero(bad)[0])
-        raise ScoreError(
-            f"Leaf weights must be positive numbers; the weight of {hierarchy.names[hierarchy.leaves[leaf]]!r} is "
-            f"{weights[leaf]}. Give rare classes a small positive weight."
-        )
-    weight = np.zeros(len(hierarchy))
-    weight[hierarchy.leaves] = weights
-    return fold_up(np.add, weight, hierarchy.parent, hierarchy.depth)
+    return weights
 
 
-def _checked(hierarchy: Hierarchy, values: ArrayLike) -> NDArray[np.float64]:
-    array = np.array(values, dtype=np.float64)
-    if array.shape != (len(hierarchy),):
-        raise ScoreError(
-            f"Information needs one value per node, {len(hierarchy)} in all; got shape {array.shape}."
-        )
-    if not np.isfinite(array).all() or array[0] != 0 or np.any(array[1:] < array[hierarchy.parent[1:]]):
+def checked_information(given: ArrayLike, parent: Indices) -> NDArray[np.float64]:
+    """Return a measure of one's own, one value per node."""
+    values = np.array(given, dtype=np.float64)
+    if values.shape != parent.shape:
+        raise ScoreError(f"Information needs one value per node, {len(parent)} in all; got shape {values.shape}.")
+    if not np.isfinite(values).all() or values[0] != 0 or np.any(values[1:] < values[parent[1:]]):
         raise ScoreError(
             "Information must be finite, 0 at the root, and never smaller at a child than at its parent."
         )
-    return array
+    return values

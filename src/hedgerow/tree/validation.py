@@ -68,6 +68,28 @@ class NodeTable:
                 children[parent].append(node)
         return children
 
+    def bracketed(self, around: Callable[[int, bool], tuple[str, str]], between: str) -> Iterator[str]:
+        """Yield the text of a format of nested nodes, without recursion.
+
+        `around` returns what comes before and after the children of a node, given whether it has any.
+        """
+        children = self.children()
+        stack: list[int | str] = [int(self.parent.argmin())]  # nodes, and text that comes after others
+        while stack:
+            node = stack.pop()
+            if isinstance(node, str):
+                yield node
+            elif below := children[node]:
+                before, after = around(node, True)
+                yield before
+                stack.append(after)
+                for child in reversed(below):
+                    stack += (child, between)
+                stack.pop()
+            else:
+                before, after = around(node, False)
+                yield before + after
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -138,11 +160,9 @@ class Origin:
     @property
     def doctor(self) -> str | None:
         """The command that lists all problems of the file."""
-        return (
-            None
-            if self.name is None
-            else shlex.join(["hedgerow", "doctor", self.folder or self.name, *options(format=self.format)])
-        )
+        if self.name is None:
+            return None
+        return shlex.join(["hedgerow", "doctor", self.folder or self.name, *options(format=self.format)])
 
 
 def refuse(problems: Sequence[Problem], origin: Origin) -> NoReturn:
@@ -186,9 +206,7 @@ def validated(
         refuse_empty(origin)
     flaws = chain(
         _blank_names(table, where),
-        _control_characters("name", names, table, where),
-        _control_characters("rank", table.rank or (), table, where),
-        _control_characters("title", table.title or (), table, where),
+        _control_characters(table, where),
         _repeated_names(table, where) if len(set(names)) < len(names) else (),
         _cycles(table, where),
     )
@@ -265,13 +283,13 @@ def _blank_names(table: NodeTable, where: Where) -> Iterator[_Flaw]:
     yield "empty name", f"{has} no name ({where(blank[:_SHOWN])}); the first is {beside}."
 
 
-def _control_characters(what: str, texts: Sequence[str], table: NodeTable, where: Where) -> Iterator[_Flaw]:
-    flawed = set(with_control(texts))
-    if not flawed:
-        return
-    for node in islice((node for node, text in enumerate(texts) if text in flawed), _LISTED):
-        owner = repr(texts[node]) if what == "name" else f"of {table.names[node]!r}, {texts[node]!r},"
-        yield "control character", f"{where([node])}: the {what} {owner} contains a control character."
+def _control_characters(table: NodeTable, where: Where) -> Iterator[_Flaw]:
+    for what, texts in (("name", table.names), ("rank", table.rank or ()), ("title", table.title or ())):
+        flawed = set(with_control(texts))
+        nodes = (node for node, text in enumerate(texts) if text in flawed) if flawed else iter(())
+        for node in islice(nodes, _LISTED):
+            owner = repr(texts[node]) if what == "name" else f"of {table.names[node]!r}, {texts[node]!r},"
+            yield "control character", f"{where([node])}: the {what} {owner} contains a control character."
 
 
 def _repeated_names(table: NodeTable, where: Where) -> Iterator[_Flaw]:

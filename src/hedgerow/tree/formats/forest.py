@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,8 +68,11 @@ class Forest:
         if disambiguate:
             names = self._distinct_names(root if self._parent.count(TOP) > 1 else None)
         titles = [self.titles.get(node, "") for node in range(len(names))]
+        nodes = np.array([node for _, node in self.aliases], dtype=np.int64)
+        aliases = Aliases([alias for alias, _ in self.aliases], nodes)
+        parent = np.array(self._parent, dtype=np.int64)
         table = validated(
-            NodeTable(names, np.array(self._parent, dtype=np.int64), self._rank, titles),
+            NodeTable(names, parent, self._rank, titles if any(titles) else None, aliases or None),
             self.origin,
             self.origin.places(self._line),
             root=root,
@@ -80,10 +82,8 @@ class Forest:
                 f"{argument('disambiguate', True)}."
             },
         )
-        shift = len(table.names) - len(names)  # 1 if a root was added
-        titles = [""] * shift + titles
-        aliases = Aliases.of((alias, node + shift) for alias, node in self.aliases)
-        return replace(table, title=titles if any(titles) else None, aliases=aliases or None)
+        aliases.check()
+        return table
 
     def _distinct_names(self, root: str | None) -> list[str]:
         """Prefix shared names with the name of the parent, itself made distinct."""

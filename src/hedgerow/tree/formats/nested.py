@@ -6,23 +6,25 @@ import json
 import os
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hedgerow.errors import FileError, argument
 from hedgerow.files import atomic_write, is_path, read_text
 from hedgerow.tree.formats.tables import EXCHANGED
+from hedgerow.tree.layout import depths
 from hedgerow.tree.names import Aliases, check_root
 from hedgerow.tree.validation import NodeTable, Origin, Problem, refuse, refuse_empty, validated
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from os import PathLike
 
 _PARENTS = ("parent", "parent_id", "parentId", "supercategory")  # of tables, in which nodes are not nested
 _NO_PARENT = (None, "", "null")
 _DEEPEST = 300  # levels; Python reads no more than about 450
+_NOTHING: dict[str, Any] = {}
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -106,35 +108,40 @@ class _Nested:
     """Nested data turned into a table, without recursion."""
 
     def __init__(self, origin: Origin, text: str | None) -> None:
-        self.origin = origin
-        self.text = text
+        self.origin, self.text = origin, text
         self.names: list[str] = []
-        self.parent: list[int] = []
-        self.rank: list[str] = []
-        self.title: list[str] = []
-        self.aliases: list[tuple[str, int]] = []
         self.problems: list[Problem] = []
 
     def table(self, data: Any, root: str) -> NodeTable:
         tops = self._nodes_in(data)
-        if not any(below for _, below, _ in tops):  # then other keys may define the tree
-            for _, _, item in tops:
-                self._check_keys(item)
+        if not any(node.below for node in tops):  # then other keys may define the tree
+            for node in tops:
+                self._check_keys(node)
+        parents: list[int] = []
+        ranks: list[Any] = []
+        titles: list[Any] = []
+        aliases: list[tuple[str, int]] = []
         # Depth first, so that siblings and problems come in the order of the file.
-        stack = [(-1, top) for top in reversed(tops)]
+        stack = [(-1, node) for node in reversed(tops)]
         while stack:
-            parent, (name, below, extras) = stack.pop()
-            self._add(name, parent, extras)
-            children = self._nodes_in(below, name)
-            here = len(self.names) - 1
-            stack.extend((here, child) for child in reversed(children))
-        table = NodeTable(
-            self.names,
-            np.array(self.parent, dtype=np.int64),
-            self.rank if any(self.rank) else None,
-            self.title if any(self.title) else None,
-            Aliases.of(self.aliases) or None,
-        )
+            parent, node = stack.pop()
+            if not isinstance(node.name, str):
+                above = f" under {self.names[parent]!r}" if parent >= 0 else ""
+                self._note(
+                    "not a name",
+                    f"has a node{above} whose name is {node.name!r}.",
+                    "Every class needs a name, and a name is a string.",
+                )
+            here = len(self.names)
+            stack += [(here, child) for child in reversed(self._nodes_in(node.below, node.name))]
+            self.names.append(str(node.name))
+            parents.append(parent)
+            ranks.append(node.item.get("rank"))
+            titles.append(node.item.get("title"))
+            if isinstance(listed := node.item.get("aliases"), list):
+                aliases += [(alias, here) for alias in listed if isinstance(alias, str)]
+        parent_of = np.array(parents, dtype=np.int64)
+        table = NodeTable(self.names, parent_of, _texts(ranks), _texts(titles), Aliases.of(aliases) or None)
         return validated(table, self.origin, self._where, root=root, problems=self.problems)
 
     def _where(self, nodes: Sequence[int]) -> str:
@@ -149,69 +156,66 @@ class _Nested:
         """The lines that contain each name; the parser does not report positions."""
         return _lines_of(set(self.names), self.text or "")
 
-    def _add(self, name: Any, parent: int, extras: dict[str, Any]) -> None:
-        if not isinstance(name, str):
-            above = f" under {self.names[parent]!r}" if parent >= 0 else ""
-            self._note(
-                "not a name",
-                f"{self.origin.subject} has a node{above} whose name is {name!r}.",
-                "Every class needs a name, and a name is a string.",
-            )
-            name = str(name)
-        self.names.append(name)
-        self.parent.append(parent)
-        for values, value in ((self.rank, extras.get("rank")), (self.title, extras.get("title"))):
-            values.append(value if isinstance(value, str) else "" if value is None else repr(value))
-        aliases = extras.get("aliases")
-        if isinstance(aliases, list):
-            here = len(self.names) - 1
-            self.aliases += [(alias, here) for alias in aliases if isinstance(alias, str)]
-
-    def _nodes_in(self, data: Any, above: str | None = None) -> list[tuple[Any, Any, dict[str, Any]]]:
-        """Return the name, children and extras of every node in a list, an object or None."""
-        nodes: list[tuple[Any, Any, dict[str, Any]]] = []
+    def _nodes_in(self, data: Any, above: str | None = None) -> list[_Node]:
+        """Return the nodes in a list, an object or None, and report anything else."""
+        nodes: list[_Node] = []
         stack = [data]  # lists may be nested, to any depth
         while stack:
             item = stack.pop()
             if isinstance(item, dict):
                 if "name" in item and not isinstance(item["name"], dict | list):
-                    nodes.append((item["name"], item.get("children"), item))
+                    nodes.append(_Node(item["name"], item.get("children"), item))
                 else:
-                    nodes += [(name, below, {}) for name, below in item.items()]
+                    nodes += [_Node(name, below) for name, below in item.items()]
             elif isinstance(item, list | tuple):
                 stack.extend(reversed(item))
             elif isinstance(item, str) and item is not data:
-                nodes.append((item, None, {}))
+                nodes.append(_Node(item))
             elif item is not None:
-                self._not_a_node(item, above)
+                self._note(
+                    "not a node",
+                    f"contains {item!r} instead of a tree."
+                    if above is None
+                    else f"has {item!r} where the children of {above!r} should be.",
+                    'Children are a list, such as ["robin", "wren"], an object, such as {"robin": {}}, or null.',
+                )
         return nodes
 
-    def _check_keys(self, item: dict[str, Any]) -> None:
+    def _check_keys(self, node: _Node) -> None:
         """Report a node that names its parent, or has nodes under another key than 'children'."""
-        for key, value in item.items():
+        for key, value in node.item.items():
             if key in _PARENTS and value not in _NO_PARENT:
                 what = f"names its parent, {value!r}, under {key!r}"
-            elif isinstance(value, list) and any(isinstance(node, dict) and "name" in node for node in value):
+            elif isinstance(value, list) and any(isinstance(below, dict) and "name" in below for below in value):
                 what = f"has nodes under {key!r}"
             else:
                 continue
             self._note(
                 "another shape",
-                f"{self.origin.subject} is a tree of another shape: {item['name']!r} {what}.",
+                f"is a tree of another shape: {node.name!r} {what}.",
                 "Put the children of a node in its list 'children'; or write an edge list, parent,child.",
             )
 
-    def _not_a_node(self, data: Any, above: str | None) -> None:
-        self._note(
-            "not a node",
-            f"{self.origin.subject} has {data!r} where the children of {above!r} should be."
-            if above is not None
-            else f"{self.origin.subject} contains {data!r} instead of a tree.",
-            'Children must be a list, such as ["robin", "wren"], an object, such as {"robin": {}}, or null.',
-        )
-
     def _note(self, kind: str, message: str, remedy: str) -> None:
-        self.problems.append(Problem(kind, message, remedy))
+        self.problems.append(Problem(kind, f"{self.origin.subject} {message}", remedy))
+
+
+class _Node(NamedTuple):
+    """A node as it is written."""
+
+    name: Any
+    below: Any = None
+    """Its children."""
+    item: Mapping[str, Any] = _NOTHING
+    """The object that describes it, if there is one."""
+
+
+def _texts(values: list[Any]) -> list[str] | None:
+    """Return ranks or titles as text; None if no node has one."""
+    if values.count(None) == len(values):
+        return None
+    texts = [value if isinstance(value, str) else "" if value is None else repr(value) for value in values]
+    return texts if any(texts) else None
 
 
 def write_json(path: str | PathLike[str], table: NodeTable) -> None:
@@ -219,8 +223,7 @@ def write_json(path: str | PathLike[str], table: NodeTable) -> None:
 
     Ranks, titles and aliases are stored next to the name, as "rank", "title" and a list "aliases".
     """
-    children = table.children()
-    depth = _depth(children, int(table.parent.argmin()))
+    depth = int(depths(table.parent).max())
     if depth > _DEEPEST:
         raise FileError(
             f"{os.fspath(path)}: the tree has {depth:,} levels, too many for nested JSON. Write another "
@@ -229,35 +232,18 @@ def write_json(path: str | PathLike[str], table: NodeTable) -> None:
     aliases: dict[int, list[str]] = {}
     for alias, node in (table.aliases or {}).items():
         aliases.setdefault(node, []).append(alias)
-    extras = [(key, values) for key, values in (("rank", table.rank), ("title", table.title)) if values]
+
+    def around(node: int, inner: bool) -> tuple[str, str]:
+        fields: dict[str, Any] = {"name": table.names[node]}
+        for key, values in (("rank", table.rank), ("title", table.title)):
+            fields |= {key: values[node]} if values and values[node] else {}
+        fields |= {"aliases": aliases[node]} if node in aliases else {}
+        text = json.dumps(fields, ensure_ascii=False)
+        return (f'{text[:-1]}, "children": [\n', "]}") if inner else (text, "")
+
     with atomic_write(path) as file:
-        # Each entry is a node to open, or text to close one.
-        stack: list[int | str] = [int(table.parent.argmin())]
-        while stack:
-            entry = stack.pop()
-            if isinstance(entry, str):
-                file.write(entry)
-                continue
-            node = entry
-            fields: dict[str, Any] = {"name": table.names[node]}
-            fields |= {extra: values[node] for extra, values in extras if values[node]}
-            fields |= {"aliases": aliases[node]} if node in aliases else {}
-            file.write(json.dumps(fields, ensure_ascii=False)[:-1])
-            if children[node]:
-                file.write(', "children": [\n')
-                stack.append("]}")
-                for i, child in enumerate(reversed(children[node])):
-                    stack += [child] if i == 0 else [",\n", child]
-            else:
-                file.write("}")
+        file.writelines(table.bracketed(around, ",\n"))
         file.write("\n")
-
-
-def _depth(children: list[list[int]], root: int) -> int:
-    level, depth = [root], 0
-    while level := [child for node in level for child in children[node]]:
-        depth += 1
-    return depth
 
 
 def read_titles(path: str | PathLike[str]) -> dict[str, str]:

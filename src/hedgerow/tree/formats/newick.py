@@ -141,15 +141,13 @@ class _Parser:
             elif kind == "plain":
                 yield "name", match.group(), match.start()
             elif kind == "wrong":
-                self._misplaced(match.group(), match.start())
+                sign = match.group()
+                if opened := {"'": "a quote", "[": "a comment"}.get(sign):
+                    self._fail(match.start(), f"{opened} is never closed", "Close it")
+                remedy = "Put names with such characters in single quotes"
+                self._fail(match.start(), f"{sign!r} is out of place", remedy)
             elif kind != "blank":
                 yield str(kind), match.group(), match.start()
-
-    def _misplaced(self, sign: str, position: int) -> NoReturn:
-        opened = {"'": "a quote", "[": "a comment"}.get(sign)
-        if opened:
-            self._fail(position, f"{opened} is never closed", "Close it")
-        self._fail(position, f"{sign!r} is out of place", "Put names with such characters in single quotes")
 
     def _place(self, position: int) -> str:
         line = bisect_right(self._line_starts, position)
@@ -167,20 +165,10 @@ class _Parser:
 def write_newick(path: str | PathLike[str], table: NodeTable) -> None:
     """Write a Newick file, with names quoted where a reader could misread them."""
     labels = ["'" + name.replace("'", "''") + "'" if _MUST_QUOTE.search(name) else name for name in table.names]
-    children = table.children()
+
+    def around(node: int, inner: bool) -> tuple[str, str]:
+        return ("(", ")" + labels[node]) if inner else ("", labels[node])
+
     with atomic_write(path) as file:
-        stack: list[int | str] = [int(table.parent.argmin())]
-        while stack:
-            entry = stack.pop()
-            if isinstance(entry, str):
-                file.write(entry)
-                continue
-            node = entry
-            if children[node]:
-                stack.append(")" + labels[node])
-                for i, child in enumerate(reversed(children[node])):
-                    stack += [child] if i == 0 else [",", child]
-                file.write("(")
-            else:
-                file.write(labels[node])
+        file.writelines(table.bracketed(around, ","))
         file.write(";\n")

@@ -152,11 +152,11 @@ def _table(terms: Sequence[_Term], origin: Origin, root: str, parents: str | Non
     problems = list(_flaws(kept, place, origin))
     if problems:
         refuse(problems, origin)
-    chosen = _first if parents == _FIRST else _Choices(parents, kept).of
-    several = [term for term in kept if len(term.parents) > 1 and chosen(term) is None]
+    chosen = {} if parents in (None, _FIRST) else _chosen(parents, kept)
+    several = [term for term in kept if len(term.parents) > 1 and term.id not in chosen and parents != _FIRST]
     if several:
         refuse([_several(several, kept, place, origin)], origin)
-    parent = [-1 if not term.parents else place[chosen(term) or term.parents[0]] for term in kept]
+    parent = [place[chosen.get(term.id, term.parents[0])] if term.parents else -1 for term in kept]
     text = arrow().string()
     ids = [term.id for term in kept]
     names, shared, twins = names_with_ids(arrow().array([term.name or term.id for term in kept], text), ids)
@@ -198,34 +198,22 @@ def _several(terms: Sequence[_Term], every: Sequence[_Term], place: dict[str, in
     )
 
 
-def _first(term: _Term) -> str | None:
-    return term.parents[0] if term.parents else None
-
-
-class _Choices:
-    """A file that says which parent to keep."""
-
-    def __init__(self, path: str | None, terms: Sequence[_Term]) -> None:
-        self._parent: dict[str, str] = {}
-        if path is None:
-            return
-        known = {term.name: term for term in terms} | {term.id: term for term in terms}
-        rows = open_rows(path, "choice", is_header=lambda row: [cell.strip().lower() for cell in row] == _HEADER)
-        problems = []
-        for line, row in rows:
-            names = [str(cell).strip() for cell in row]
-            found = [known.get(name) for name in names]
-            if len(found) != len(_HEADER) or found[0] is None or found[1] is None:
-                problem = f"{row!r} is not a term and one of its parents, by name or id"
-            elif found[1].id not in found[0].parents:
-                problem = f"{names[1]!r} is no parent of {names[0]!r} in the ontology"
-            else:
-                self._parent[found[0].id] = found[1].id
-                continue
-            problems.append(Problem("choice", f"{rows.origin.at(line)}: {problem}.", "Correct the line."))
-        if problems:
-            refuse(problems, rows.origin)
-
-    def of(self, term: _Term) -> str | None:
-        """Return the chosen parent of a term; None if there is no choice."""
-        return self._parent.get(term.id)
+def _chosen(path: str, terms: Sequence[_Term]) -> dict[str, str]:
+    """Read which parent to keep of some terms; return the id of the parent, by that of the term."""
+    known = {term.name: term for term in terms} | {term.id: term for term in terms}
+    rows = open_rows(path, "choice", is_header=lambda row: [cell.strip().lower() for cell in row] == _HEADER)
+    chosen, problems = {}, []
+    for line, row in rows:
+        names = [str(cell).strip() for cell in row]
+        found = [known.get(name) for name in names]
+        if len(found) != len(_HEADER) or found[0] is None or found[1] is None:
+            problem = f"{row!r} is not a term and one of its parents, by name or id"
+        elif found[1].id not in found[0].parents:
+            problem = f"{names[1]!r} is no parent of {names[0]!r} in the ontology"
+        else:
+            chosen[found[0].id] = found[1].id
+            continue
+        problems.append(Problem("choice", f"{rows.origin.at(line)}: {problem}.", "Correct the line."))
+    if problems:
+        refuse(problems, rows.origin)
+    return chosen
