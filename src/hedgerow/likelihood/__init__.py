@@ -4,8 +4,9 @@ In come a classifier's scores θ, its probabilities, or a few classes per exampl
 on the scale that ranks them best, dense or sparse. Scores from files come through `score_files`.
 """
 
+from hedgerow.likelihood.checks import LOGITS, POSITIVE, PROBABILITIES, Bounds, RowSource
 from hedgerow.likelihood.entries import from_independent, from_lineages, from_top
-from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods, RangeCheck
+from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
 from hedgerow.likelihood.links import (
     conditional_sigmoid,
     conditional_softmax,
@@ -18,7 +19,7 @@ from hedgerow.likelihood.links import (
 from hedgerow.likelihood.named_columns import ColumnFit, ColumnKind, column_names, places
 from hedgerow.likelihood.pooling import numbered, pool
 from hedgerow.likelihood.prior import Prior, overlap, with_prior
-from hedgerow.likelihood.probabilities import RowSource, from_columns, from_leaves, in_order
+from hedgerow.likelihood.probabilities import from_columns, from_leaves, in_order
 from hedgerow.likelihood.restrict import restrict
 from hedgerow.likelihood.scales import (
     BOTTOM,
@@ -40,9 +41,13 @@ from hedgerow.likelihood.treatment import Pooling, Treatment
 __all__ = [
     "BOTTOM",
     "CERTAIN",
+    "LOGITS",
+    "POSITIVE",
+    "PROBABILITIES",
     "ROUNDING",
     "SUM_TOLERANCE",
     "AnyLikelihoods",
+    "Bounds",
     "ColumnFit",
     "ColumnKind",
     "CompactError",
@@ -50,7 +55,6 @@ __all__ = [
     "Likelihoods",
     "Pooling",
     "Prior",
-    "RangeCheck",
     "RowSource",
     "Scale",
     "SparseLikelihoods",

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from hedgerow.arrays import Array, Derives, as_numpy, as_rows, as_scores, namespace, ops_of, rounded_down
+from hedgerow.arrays import Array, Derives, as_numpy, as_rows, as_scores, namespace, ops_of
 from hedgerow.errors import ParameterError, ScoreError, argument
+from hedgerow.likelihood.checks import Bounds, RowSource
 from hedgerow.likelihood.named_columns import ColumnFit, places, split_names
-from hedgerow.likelihood.probabilities import RowSource, from_leaves
-from hedgerow.likelihood.scales import BOTTOM, CERTAIN, ROUNDING, Scale, check_scale, to_probability
+from hedgerow.likelihood.probabilities import from_leaves
+from hedgerow.likelihood.scales import BOTTOM, CERTAIN, Scale, check_scale, to_probability
 from hedgerow.likelihood.sparse import SparseLikelihoods
 from hedgerow.likelihood.treatment import Treatment
 from hedgerow.tree import Hierarchy
@@ -229,9 +230,7 @@ def _in_node_order(hierarchy: Hierarchy, q: Any, scale: Scale, classes: ArrayLik
 
 @final
 class RangeCheck:
-    """Checks rows of likelihoods.
-
-    NaN is an error on every scale; on the probability scale, so is anything outside 0 .. 1 by more than rounding.
+    """Checks rows of likelihoods, block by block.
 
     Parameters
     ----------
@@ -239,30 +238,12 @@ class RangeCheck:
         The tree, and the scale of the likelihoods.
     done
         Whether they have already been checked: then every row passes.
-    tolerance
-        How far above 1 a likelihood may be; it is then lowered to 1.
-    source
-        The source of the rows, for messages.
-    advice
-        What to do about likelihoods that are out of range.
     """
 
-    def __init__(
-        self,
-        hierarchy: Hierarchy,
-        scale: Scale,
-        *,
-        done: bool = False,
-        tolerance: float = ROUNDING,
-        source: RowSource | None = None,
-        advice: str = "",
-    ) -> None:
+    def __init__(self, hierarchy: Hierarchy, scale: Scale, *, done: bool = False) -> None:
         self._hierarchy = hierarchy
         self._scale = scale
         self._done = done
-        self._tolerance = tolerance
-        self._source = source or RowSource()
-        self._advice = advice
         self.lowered = False
         """Whether some likelihoods were lowered to 1."""
 
@@ -273,33 +254,19 @@ class RangeCheck:
 
     def __call__(self, q: Array, first_row: int, /) -> Array:
         """Return q [rows, nodes], lowered to 1 where needed; `first_row` is the number of its first row."""
-        if self._done or q.shape[0] == 0:
+        if self._done:
             return q
-        lowest, highest = ops_of(q).extremes(q)
-        if self._scale != "probability":
-            if np.isnan(lowest):
-                raise self._error("Scores must be numbers", q, namespace(q).isnan(q), first_row, "")
-            return q
-        most = float(rounded_down(1 + self._tolerance, q))
-        if not (lowest >= 0 and highest <= most):  # also for NaN
-            scales = f"{argument('scale', 'log')} or {argument('scale', 'logit')}"
-            advice = self._advice or f"For scores on another scale, give {scales}."
-            raise self._error(
-                "Likelihoods must lie between 0 and 1", q, ~((q >= 0) & (q <= most)), first_row, advice
-            )
-        if highest <= 1:
+        source = RowSource(where=lambda row: f"row {first_row + row:,}")
+        names = self._hierarchy.names.__getitem__
+        _, highest = source.check_range(q, Bounds.of(self._scale), names, _other_scale)
+        if highest <= self.usual[1]:
             return q
         self.lowered = True
         return _at_most_1(q)
 
-    def _error(self, rule: str, q: Array, bad: Array, first_row: int, advice: str) -> ScoreError:
-        """Describe the first bad entry."""
-        xp = namespace(q)
-        row, node = divmod(int(xp.argmax(xp.astype(xp.reshape(bad, (-1,)), xp.int8))), q.shape[1])
-        value = float(q[row, node])
-        found = "no number (NaN)" if np.isnan(value) else f"{value:.6g}"
-        problem = f"has {found} for {str(self._hierarchy.names[node])!r}"
-        return self._source.error(rule, first_row + row, problem, advice)
+
+def _other_scale(_row: int) -> str:
+    return f"For scores on another scale, give {argument('scale', 'log')} or {argument('scale', 'logit')}."
 
 
 def _at_most_1(q: Array) -> Array:
