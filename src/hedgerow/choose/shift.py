@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from hedgerow.choose.written import exactly
-from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, closest, counted, some
+from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, check_each, closest, counted, some
 from hedgerow.likelihood import overlap
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ def checked_weights(weights: ArrayLike, examples: int) -> NDArray[np.float64]:
         given = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
         raise ScoreError(f"weights needs one number per example, not {weights!r:.80}.") from None
-    if given.shape != (examples,):
-        raise ScoreError(f"weights needs one entry per example, {examples:,}; got shape {given.shape}.")
+    check_each("weights", given.shape, examples)
     if (bad := ~((given >= 0) & (given < np.inf))).any():
         row = int(np.argmax(bad))
         raise ScoreError(f"A weight must be finite and 0 or more; that of example {row:,} is {given[row]:g}.")

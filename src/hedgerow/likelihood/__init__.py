@@ -4,7 +4,7 @@ In come a classifier's scores θ, its probabilities, or a few classes per exampl
 on the scale that ranks them best, dense or sparse. Scores from files come through `score_files`.
 """
 
-from hedgerow.likelihood.checks import LOGITS, POSITIVE, PROBABILITIES, Bounds, RowSource
+from hedgerow.likelihood.checks import POSITIVE, PROBABILITIES, Bounds, RowSource
 from hedgerow.likelihood.entries import from_independent, from_lineages, from_top
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
 from hedgerow.likelihood.links import (
@@ -41,7 +41,6 @@ from hedgerow.likelihood.treatment import Pooling, Treatment
 __all__ = [
     "BOTTOM",
     "CERTAIN",
-    "LOGITS",
     "POSITIVE",
     "PROBABILITIES",
     "ROUNDING",

@@ -7,7 +7,7 @@ or of a file, or entries of sparse rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from hedgerow.likelihood.scales import ROUNDING, SUM_TOLERANCE, Scale
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
 AGAIN = "Remove the row, or compute its scores again."
 """The remedy if nothing more is known."""
@@ -42,8 +44,7 @@ PROBABILITIES = Bounds("Probabilities must lie between 0 and 1")
 """Those of single classes."""
 POSITIVE = Bounds("Scores must be finite, and 0 or more", highest=_FINITE)
 """Counts, weights and votes."""
-LOGITS = Bounds("Logits must be finite (or -inf)", -np.inf, _FINITE)
-"""Those of classes, of which one is right."""
+_LOGITS = Bounds("Logits must be finite (or -inf)", -np.inf, _FINITE)
 
 
 @final
@@ -94,6 +95,13 @@ class RowSource:
         value = float(flat[place])
         problem = f"has {shown(value)} for {str(name(column))!r}{more}"
         raise self.error(bounds.rule, here, problem, AGAIN if np.isnan(value) else advice)
+
+    def check_logits(self, theta: NDArray[Any], name: Callable[[int], str]) -> None:
+        """Raise an error unless a softmax of each row [rows, classes] is defined."""
+        lowest, _ = self.check_range(theta, _LOGITS, name)
+        if lowest == -np.inf and (nothing := theta.max(axis=1) == -np.inf).any():
+            problem = "has -inf for every class, which is no distribution"
+            raise self.error(_LOGITS.rule, int(np.argmax(nothing)), problem)
 
     def check_sums(
         self, total: Array, wanted: Literal["1", "at most 1", "positive"], advice: Callable[[int], str] | str

@@ -109,29 +109,32 @@ class Likelihoods(Derives):
         return q
 
     @classmethod
-    def checked(cls, hierarchy: Hierarchy, values: Array, scale: Scale) -> Likelihoods:
+    def checked(
+        cls,
+        hierarchy: Hierarchy,
+        values: Array,
+        scale: Scale,
+        treatment: Treatment | None = None,
+        logits: Array | None = None,
+    ) -> Likelihoods:
         """Return likelihoods [examples, nodes] that need no check."""
         likelihoods = cls(hierarchy, values, scale)
         likelihoods._checked = True
+        likelihoods.treatment, likelihoods.logits = treatment or Treatment(), logits
         return likelihoods
 
     def taken(self, rows: NDArray[Any]) -> Likelihoods:
         """Return the likelihoods of some examples, given by a mask or by positions."""
-        taken = Likelihoods.checked(self.hierarchy, self.values[rows], self.scale)
-        taken.treatment = self.treatment
-        taken.logits = None if self.logits is None else self.logits[rows]
-        return taken
+        logits = None if self.logits is None else self.logits[rows]
+        return Likelihoods.checked(self.hierarchy, self.values[rows], self.scale, self.treatment, logits)
 
     @classmethod
     def concatenated(cls, parts: Sequence[Likelihoods]) -> Likelihoods:
         """Return the likelihoods of the examples of several parts, which are of one tree and scale."""
-        joined = cls.checked(
-            parts[0].hierarchy, np.concatenate([as_numpy(part.values) for part in parts]), parts[0].scale
-        )
-        joined.treatment = parts[0].treatment
-        logits = [as_numpy(part.logits) for part in parts if part.logits is not None]
-        joined.logits = np.concatenate(logits) if len(logits) == len(parts) else None
-        return joined
+        values = np.concatenate([as_numpy(part.values) for part in parts])
+        known = [as_numpy(part.logits) for part in parts if part.logits is not None]
+        logits = np.concatenate(known) if len(known) == len(parts) else None
+        return cls.checked(parts[0].hierarchy, values, parts[0].scale, parts[0].treatment, logits)
 
     def unchecked(self) -> Likelihoods:
         """Return the same likelihoods marked as checked, for work that depends only on their order."""

@@ -215,9 +215,7 @@ class SparseLikelihoods(Derives):
         values = np.full((len(self), len(self.hierarchy)), BOTTOM[self.scale])
         values[:, 0] = CERTAIN[self.scale]
         values[self.row, self.node] = self.value
-        dense = Likelihoods.checked(self.hierarchy, values, self.scale)
-        dense.treatment = self.treatment
-        return dense
+        return Likelihoods.checked(self.hierarchy, values, self.scale, self.treatment)
 
     def __len__(self) -> int:
         return len(self.start) - 1

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from hedgerow.arrays import map_on_threads
-from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.errors import ParameterError, ScoreError, check_each, check_number
 from hedgerow.measure.clusters import Clusters, check_filled
 from hedgerow.measure.curve import OperatingCurve
 
@@ -223,11 +223,9 @@ def resampled(clusters: Names | None, examples: int) -> Clusters:
 
 
 def _units(clusters: Names | None, examples: int, level: float) -> Clusters:
-    if not 0 < level < 1:
-        raise ParameterError(f"level must lie between 0 and 1, not {level}.")
+    check_number("level", level, 0, 1, with_ends=False)
     if clusters is not None:
-        if len(clusters) != examples:
-            raise ScoreError(f"clusters needs one entry per example, {examples:,}; got {len(clusters):,}.")
+        check_each("clusters", clusters.shape, examples)
         check_filled("clusters", clusters.tolist())
     units = resampled(clusters, examples)
     if reason := units.too_few(level):
@@ -244,8 +242,7 @@ def _replicates(
     systems: Sequence[_System], units: Clusters, replicates: int, seed: int, progress: Callable[[], None]
 ) -> NDArray[np.float64]:
     """Return [replicates, systems, figures]."""
-    if replicates < 1:
-        raise ParameterError(f"replicates must be 1 or more, not {replicates}.")
+    check_number("replicates", replicates, 1)
 
     def replicate(number: int) -> list[list[float]]:
         random = np.random.default_rng([seed, number])

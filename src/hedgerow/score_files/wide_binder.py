@@ -109,7 +109,7 @@ class WideBinder:
             return self._independent_likelihoods(scores, source)
         logits: NDArray[Any] | None = None
         if self._content == "logits":
-            self._check_logits(scores, source)
+            source.check_logits(scores, reader.classes.__getitem__)
             if kind == "own":
                 from scipy import special
 
@@ -124,9 +124,7 @@ class WideBinder:
             q = likelihood.from_leaves(tree, self._ordered(scores), renormalise=self._renormalise, source=source)
         else:
             q = self._node_likelihoods(scores, source)
-        found = Likelihoods.checked(tree, q, reader.scale)
-        found.logits = logits
-        return found
+        return Likelihoods.checked(tree, q, reader.scale, logits=logits)
 
     def _independent_likelihoods(self, scores: NDArray[Any], source: RowSource) -> SparseLikelihoods:
         """Return the likelihoods of classes at any depth, each with a probability of its own."""
@@ -149,12 +147,6 @@ class WideBinder:
         q = np.full((len(scores), len(tree)), certain, dtype=scores.dtype)
         q[:, len(tree) - len(self.fit.place) :] = np.minimum(self._ordered(scores), certain)
         return q
-
-    def _check_logits(self, scores: NDArray[Any], source: RowSource) -> None:
-        lowest, _ = source.check_range(scores, likelihood.LOGITS, self._reader.classes.__getitem__)
-        if lowest == -np.inf and (nothing := scores.max(axis=1) == -np.inf).any():
-            problem = "has -inf for every class, which is no distribution"
-            raise source.error(likelihood.LOGITS.rule, int(np.argmax(nothing)), problem)
 
     def _ordered(self, scores: NDArray[Any], missing: float = 0.0) -> NDArray[Any]:
         place = self.fit.place

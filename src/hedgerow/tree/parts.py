@@ -14,6 +14,7 @@ from hedgerow.errors import (
     ScoreError,
     UnknownNameError,
     argument,
+    check_number,
     counted,
     nearest,
     some,
@@ -132,8 +133,7 @@ def beside(hierarchy: Hierarchy, names: Sequence[str], root: str) -> Hierarchy:
 
 def split_leaves(hierarchy: Hierarchy, fraction: float, seed: int, per_parent: bool) -> tuple[Indices, Indices]:
     """Draw a random share of the leaves; see `Hierarchy.split_leaves`."""
-    if not 0 <= fraction <= 1:
-        raise ParameterError(f"fraction must lie between 0 and 1, not {fraction}.")
+    check_number("fraction", fraction, 0, 1)
     random = np.random.default_rng(seed)
     group = hierarchy.parent[hierarchy.leaves] if per_parent else np.zeros_like(hierarchy.leaves)
     shuffled = np.lexsort((random.random(len(group)), group))
