@@ -22,7 +22,7 @@ from hedgerow.arrays import (
     sum_children,
 )
 from hedgerow.errors import ParameterError, ScoreError, check_number
-from hedgerow.infer import sparse
+from hedgerow.infer import sparse_rules as sparse
 from hedgerow.infer.pareto import Candidates, RuleOptions, prepared
 from hedgerow.infer.rules import by_rows, first, map_dense_rows
 from hedgerow.likelihood import BOTTOM, SparseLikelihoods, to_probability
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.infer.sparse import ListedCandidates
+    from hedgerow.infer.sparse_rules import ListedCandidates
 
 Over = Literal["all", "leaves"]
 CostFunction: TypeAlias = "Callable[[Hierarchy, Indices, Indices], ArrayLike]"

@@ -22,7 +22,7 @@ from hedgerow.arrays import (
     with_ancestors,
 )
 from hedgerow.errors import ParameterError, a_number, argument, check_number
-from hedgerow.infer import sparse
+from hedgerow.infer import sparse_rules as sparse
 from hedgerow.infer.pareto import Candidates, ParetoSets, RuleOptions, prepared
 from hedgerow.likelihood import BOTTOM, AnyLikelihoods, SparseLikelihoods, from_probability, to_probability
 from hedgerow.registry import Registry

@@ -34,7 +34,7 @@ from hedgerow.likelihood.scales import (
     threshold_probability,
     to_probability,
 )
-from hedgerow.likelihood.sparse import CompactError, SparseLikelihoods
+from hedgerow.likelihood.sparse_likelihoods import CompactError, SparseLikelihoods
 from hedgerow.likelihood.temperature import Judge, Temperature, fit_temperature, fit_to_likelihoods, tempered
 from hedgerow.likelihood.treatment import Pooling, Treatment
 

@@ -18,7 +18,7 @@ from hedgerow.likelihood.checks import Bounds, RowSource
 from hedgerow.likelihood.named_columns import ColumnFit, places, split_names
 from hedgerow.likelihood.probabilities import from_leaves
 from hedgerow.likelihood.scales import BOTTOM, CERTAIN, Scale, check_scale, to_probability
-from hedgerow.likelihood.sparse import SparseLikelihoods
+from hedgerow.likelihood.sparse_likelihoods import SparseLikelihoods
 from hedgerow.likelihood.treatment import Treatment
 from hedgerow.tree import Hierarchy
 

@@ -13,7 +13,7 @@ from hedgerow.likelihood.entries import from_top
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
 from hedgerow.likelihood.links import softmax_or_root
 from hedgerow.likelihood.own_mass import own_entries
-from hedgerow.likelihood.sparse import SparseLikelihoods
+from hedgerow.likelihood.sparse_likelihoods import SparseLikelihoods
 from hedgerow.likelihood.temperature import scores_behind
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from hedgerow.measure import metrics
 from hedgerow.measure.answers import Answers, Part
 from hedgerow.measure.bootstrap import Difference, Interval, difference_of_runs, replicated
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, Measures, operating_curve
-from hedgerow.measure.calibration import Reliability, calibration_error
 from hedgerow.measure.clusters import Clusters, check_filled
 from hedgerow.measure.comparison import SystemComparison, compare, side_by_side
 from hedgerow.measure.curve import OperatingCurve, intercept
@@ -28,6 +27,7 @@ from hedgerow.measure.events import Events
 from hedgerow.measure.from_path import read_or_evaluate
 from hedgerow.measure.metrics import Comparison, Metric, name_of_metric, right_of_answered
 from hedgerow.measure.ranks import Ranks, mistakes
+from hedgerow.measure.reliability import Reliability, calibration_error
 from hedgerow.measure.saved import MEMBERS, try_evaluation_folder
 
 __all__ = [

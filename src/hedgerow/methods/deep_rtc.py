@@ -9,7 +9,7 @@ import torch
 from hedgerow import likelihood
 from hedgerow.errors import ScoreError, check_number
 from hedgerow.methods.base import Law, Method
-from hedgerow.methods.paths import Ancestry, Paths, constant, negative_log_share
+from hedgerow.methods.label_paths import Ancestry, Paths, constant, negative_log_share
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 from hedgerow import likelihood
 from hedgerow.errors import check_number
 from hedgerow.methods.base import DISTRIBUTION, Law, Method
-from hedgerow.methods.paths import constant, negative_log_share
+from hedgerow.methods.label_paths import constant, negative_log_share
 
 if TYPE_CHECKING:
     from torch import Tensor

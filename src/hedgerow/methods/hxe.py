@@ -9,7 +9,7 @@ import torch
 from hedgerow import likelihood
 from hedgerow.errors import check_number
 from hedgerow.methods.base import DISTRIBUTION, Law, Method
-from hedgerow.methods.paths import Paths, constant, slice_log_sums
+from hedgerow.methods.label_paths import Paths, constant, slice_log_sums
 
 if TYPE_CHECKING:
     from torch import Tensor

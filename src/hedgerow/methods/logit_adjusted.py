@@ -10,7 +10,7 @@ from hedgerow import likelihood
 from hedgerow.errors import ScoreError, check_number
 from hedgerow.methods.base import DISTRIBUTION, Law, Method
 from hedgerow.methods.conditional_softmax import ConditionalSoftmax
-from hedgerow.methods.paths import constant
+from hedgerow.methods.label_paths import constant
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

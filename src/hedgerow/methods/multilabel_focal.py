@@ -11,7 +11,7 @@ from torch.nn import functional
 from hedgerow import likelihood
 from hedgerow.errors import check_number
 from hedgerow.methods.base import Law, Method
-from hedgerow.methods.paths import Paths
+from hedgerow.methods.label_paths import Paths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,7 @@ from torch.nn import functional
 from hedgerow import likelihood
 from hedgerow.errors import check_number
 from hedgerow.methods.base import DISTRIBUTION, Law, Method
-from hedgerow.methods.paths import Paths, constant, innermost, negative_log_share
+from hedgerow.methods.label_paths import Paths, constant, innermost, negative_log_share
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError, ScoreError, check_number
 from hedgerow.methods.base import NESTED, Law, Method
-from hedgerow.methods.paths import NOTHING, Paths, constant, in_slice, negative_log_share, nesting
+from hedgerow.methods.label_paths import NOTHING, Paths, constant, in_slice, negative_log_share, nesting
 
 if TYPE_CHECKING:
     from torch import Tensor
