@@ -53,7 +53,6 @@ class ListedBinder:
         self._listing = listing
         self._hierarchy = hierarchy
         self._reader = reader
-        self._votes = how.votes
         self._how = how
         self._bound = _BoundLineages(Binder(hierarchy, how.outside), reader)
 
@@ -96,7 +95,7 @@ class ListedBinder:
             check(PROBABILITIES)
             row, node, value = _together(raw.row, node, raw.value, len(self._hierarchy), np.maximum)
             return likelihood.from_independent(self._hierarchy, row, node, value, rows=len(raw))
-        if self._votes:
+        if self._how.votes:
             check(POSITIVE)
         else:
             votes = f"If they are numbers of votes, use {argument('votes', True)}"
@@ -105,7 +104,7 @@ class ListedBinder:
             alone = f"if each is the probability of its class alone, {argument('independent', True)}"
             source.check_sums(total, "at most 1", f"{votes}; {alone}.")
         row, node, value = _together(raw.row, node, raw.value, len(self._hierarchy), np.add)
-        q = likelihood.from_top(self._hierarchy, row, node, value, rows=len(raw), renormalise=self._votes)
+        q = likelihood.from_top(self._hierarchy, row, node, value, rows=len(raw), renormalise=self._how.votes)
         return q if raw.call is None else q.called(self._bound.last(raw.call))
 
     def _check_once(self, raw: ListedBlock, source: RowSource) -> None:

@@ -40,10 +40,8 @@ class WideBinder:
     def __init__(self, hierarchy: Hierarchy, reader: WideReader, how: ScoreReading) -> None:
         self._hierarchy = hierarchy
         self._reader = reader
-        self._outside = how.outside
         self._how = how
         check_clash(hierarchy, reader)
-        self._independent = how.independent
         if how.outside and how.columns != "own" and not how.independent:
             raise ParameterError(
                 f"{reader.path} has a column per class: classes outside the tree also need "
@@ -52,17 +50,17 @@ class WideBinder:
         self.fit = column_fit(hierarchy, reader, how)
         if self.fit.kind is None:
             raise UnknownNameError(misfit(hierarchy, reader, self.fit))
-        self._logits = how.logits
         self._content = "logits" if how.logits and reader.content == "probabilities" else reader.content
         self._renormalise = how.renormalise or how.votes
         self._refuse_undefined()
 
     def _refuse_undefined(self) -> None:
         path, kind = self._reader.path, self.fit.kind
-        if self._independent and (self._content != "probabilities" or self._renormalise):
+        if self._how.independent and (self._content != "probabilities" or self._renormalise):
+            other = argument("logits", True) if self._how.logits else "other options about the scores"
             raise ParameterError(
-                f"{argument('independent', True)} is for probabilities of single classes: leave out "
-                f"{argument('logits', True) if self._logits else 'other options about the scores'}, or the former."
+                f"{argument('independent', True)} is for probabilities of single classes: leave out {other}, or "
+                f"the former."
             )
         if self._content == "logits" and kind == "nodes":
             raise ScoreError(f"{path} holds logits, but {_NODE_LOGITS}")
@@ -100,28 +98,28 @@ class WideBinder:
 
     def _likelihoods(self, scores: NDArray[Any], start: int) -> Likelihoods | SparseLikelihoods:
         tree, reader, kind = self._hierarchy, self._reader, self.fit.kind
+        names, outside, divide = reader.classes, self._how.outside, self._renormalise
         tolerance = likelihood.sum_tolerance(reader.dtype)
         source = RowSource(
             reader.path, lambda row: row_name(reader.path, start + row), _if_logits(), self._if_less(), tolerance
         )
         scores = _as_floats(scores)
-        if self._independent:
+        if self._how.independent:
             return self._independent_likelihoods(scores, source)
         logits: NDArray[Any] | None = None
         if self._content == "logits":
-            source.check_logits(scores, reader.classes.__getitem__)
+            source.check_logits(scores, names.__getitem__)
             if kind == "own":
                 from scipy import special
 
-                q = likelihood.from_columns(tree, special.softmax(scores, axis=1), reader.classes, self._outside)
+                q = likelihood.from_columns(tree, special.softmax(scores, axis=1), names, outside)
             else:
                 logits = self._ordered(scores, -np.inf)
                 q = likelihood.flat_softmax(tree, logits)
         elif kind == "own":
-            names, divide = reader.classes, self._renormalise
-            q = likelihood.from_columns(tree, scores, names, self._outside, renormalise=divide, source=source)
+            q = likelihood.from_columns(tree, scores, names, outside, renormalise=divide, source=source)
         elif kind == "leaves":
-            q = likelihood.from_leaves(tree, self._ordered(scores), renormalise=self._renormalise, source=source)
+            q = likelihood.from_leaves(tree, self._ordered(scores), renormalise=divide, source=source)
         else:
             q = self._node_likelihoods(scores, source)
         return Likelihoods.checked(tree, q, reader.scale, logits=logits)
@@ -139,8 +137,7 @@ class WideBinder:
     def _node_likelihoods(self, scores: NDArray[Any], source: RowSource) -> NDArray[Any]:
         """Return columns in node order, checked; a root without a column is certain."""
         tree, scale = self._hierarchy, self._reader.scale
-        half = likelihood.sum_tolerance(self._reader.dtype)
-        bounds = likelihood.Bounds.of(scale, half if half > SUM_TOLERANCE else ROUNDING)
+        bounds = likelihood.Bounds.of(scale, source.tolerance if source.tolerance > SUM_TOLERANCE else ROUNDING)
         advice = f"If they are logits ({argument('logits', True)} is for leaves): {_NODE_LOGITS}"
         source.check_range(scores, bounds, self._reader.classes.__getitem__, advice)
         certain = likelihood.CERTAIN[scale]
@@ -166,7 +163,7 @@ class WideBinder:
         for whole, what in ((1, "probabilities: 0 or more, summing to 1"), (100, "percentages: summing to 100")):
             if np.abs(total - whole).max() <= _NEARLY * whole:
                 remedy = (
-                    f"leave out {argument('logits', True)}" if self._logits else "save them as 'probabilities'"
+                    f"leave out {argument('logits', True)}" if self._how.logits else "save them as 'probabilities'"
                 ) + ("" if whole == 1 else f" and use {argument('renormalise', True)}")
                 return (
                     f"The scores were read as logits, but every row looks like {what}, or nearly. If that is what "
