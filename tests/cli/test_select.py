@@ -349,7 +349,7 @@ def test_unused_clusters_are_a_warning(folder: Path) -> None:
             ["--target", "correct=0.9", "--temperature", "0"],
             "temperature must lie between 1e-06 and 1e+06, not 0",
         ),
-        (["--target", "correct=0.9", "--temperature", "1e-308"], "to 1e+06, not 1e-308"),
+        (["--target", "correct=0.9", "--temperature", "1e-308"], "and 1e+06, not 1e-308"),
     ],
 )
 def test_what_is_refused(folder: Path, options: list[str], message: str) -> None:

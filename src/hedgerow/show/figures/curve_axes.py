@@ -110,7 +110,7 @@ class Style:
         if thresholds is None:
             thresholds = THRESHOLDS if len(systems) <= 2 else ()
         for tau in thresholds:
-            check_number("A threshold", tau, 0, 1, with_ends=False)
+            check_number("A threshold, a probability,", tau, 0, 1, with_ends=False)
         self.systems = systems
         self.thresholds = tuple(thresholds)
         self.rules = [rule for rule in rules if any(rule in system.rules for system in systems)]

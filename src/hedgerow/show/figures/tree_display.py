@@ -128,7 +128,7 @@ class TreeDisplay:
         """Count the answers of an evaluation at a threshold, which is a probability; see `from_answers`."""
         if not isinstance(evaluation, Evaluation):
             raise ParameterError(f"evaluation must be an Evaluation with its examples, not {evaluation!r}.")
-        check_number("tau", tau, 0, 1)
+        check_number("tau, a probability,", tau, 0, 1)
         answers = evaluation.events.answers_above(float(from_probability(tau, evaluation.scale)))
         return cls.from_answers(
             evaluation.hierarchy,
