@@ -44,8 +44,8 @@ LONGEST_JOB = 85
 CYCLES = [
     {"arrays.interface", "arrays.numpy_ops"},
     {"arrays.torch_ops", "arrays.triton_ops"},
-    {"likelihood.likelihoods", "likelihood.sparse"},
-    {"infer.pareto", "infer.sparse"},
+    {"likelihood.likelihoods", "likelihood.sparse_likelihoods"},
+    {"infer.pareto", "infer.sparse_rules"},
     {"tree.hierarchy", "tree.node"},
 ]
 """Modules that import each other: pairs of which one hands over to the other."""

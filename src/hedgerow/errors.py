@@ -6,6 +6,7 @@ traceback. Every other package raises these.
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 import warnings
@@ -28,7 +29,9 @@ __all__ = [
     "argument",
     "as_options",
     "as_settings",
+    "check_each",
     "check_kinds",
+    "check_number",
     "closest",
     "counted",
     "in_python",
@@ -135,6 +138,26 @@ def a_number(value: Any, name: str) -> float:
     except (TypeError, ValueError):
         pass
     raise ParameterError(f"{name} must be a number, not {value!r}.")
+
+
+def check_number(name: str, value: Any, least: float, most: float = math.inf, *, with_ends: bool = True) -> None:
+    """Raise an error unless the value of an argument is a finite number in a range, with or without its ends.
+
+    >>> check_number("tau", 80, 0, 1)
+    Traceback (most recent call last):
+    hedgerow.errors.ParameterError: tau must lie between 0 and 1, not 80. For 80 %, write 0.8.
+    """
+    number = a_number(value, name)
+    if not (least <= number <= most if with_ends else least < number < most) or math.isinf(number):
+        wanted = f"be {least:g} or more" if math.isinf(most) else f"lie between {least:g} and {most:g}"
+        raise ParameterError(f"{name} must {wanted}, not {number:.12g}.{of_per_cent(number) if most == 1 else ''}")
+
+
+def check_each(name: str, shape: tuple[int, ...], examples: int) -> None:
+    """Raise an error unless an argument has one entry per example."""
+    if shape != (examples,):
+        got = f"{shape[0]:,}" if len(shape) == 1 else f"shape {shape}"
+        raise ScoreError(f"{name} needs one entry per example, {examples:,}; got {got}.")
 
 
 def check_kinds(owner: str, defaults: Mapping[str, Any], given: Mapping[str, Any]) -> None:

@@ -377,7 +377,7 @@ NAMES = ["robin", "wren"] * 20
             "The values of 'correct' lie between 0 and 1: leave out",
         ),
         ({"per_rank": {"1": 0.9}, "bounds": (0, 10)}, "bounds needs a target"),
-        ({"target": ("correct", 0.9), "weights": "w"}, "weights needs one entry per example, 40; got 'w'"),
+        ({"target": ("correct", 0.9), "weights": "w"}, r"weights needs one entry per example, 40; got shape"),
         (
             {"target": ("correct", 0.9), "information": np.arange(7)},
             "stored with the name of its measure of specificity",

@@ -415,7 +415,7 @@ def test_trivial_nodes_are_never_answers_and_do_not_compete(backend: Backend) ->
 
 
 def test_a_threshold_in_per_cent_is_refused() -> None:
-    with pytest.raises(HedgerowError, match=r"between 0 and 1, not at 80\. For 80 %, write 0\.8\."):
+    with pytest.raises(HedgerowError, match=r"between 0 and 1, not 80\. For 80 %, write 0\.8\."):
         infer.threshold(SMALL, np.array([[1, 0.5, 0.5, 0, 0.5]]), 80)
 
 

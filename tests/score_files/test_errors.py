@@ -117,7 +117,7 @@ def test_a_model_that_knows_fewer_leaves(tmp_path: Path) -> None:
     theta = save_npz(tmp_path / "t.npz", logits=np.log(p), labels=["cod"] * 2, classes=known)
     np.testing.assert_allclose(read(theta)[0], found, rtol=1e-12)
     save(path, p * 0.9, ["cod"] * 2, known)
-    missing = "sums to 0.9. 1 leaf has no column, and so probability 0: 'eel'."
+    missing = "sums to 0.9 (the first of at least 2). 1 leaf has no column, and so probability 0: 'eel'."
     refused(ScoreError, missing, "the probability of its class itself, use columns='own'", path=path)
     zeros = save(tmp_path / "zeros.npz", np.column_stack([p, np.zeros(2)]), ["cod"] * 2, LEAVES)
     np.testing.assert_array_equal(found, read(zeros)[0])

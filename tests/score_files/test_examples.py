@@ -85,7 +85,7 @@ def test_only_what_all_parts_know_is_known_of_the_whole() -> None:
     ("columns", "said"),
     [
         ({"ids": ["a"]}, "ids needs one entry per example, 2; got 1"),
-        ({"ids": "ab"}, "ids needs one entry per example, 2; got 'ab'"),
+        ({"ids": "ab"}, "ids needs one entry per example, 2; got shape"),
         ({"clusters": ["a", " "]}, "clusters is blank for 1 of 2 examples, the first in row 1"),
         ({"groups": ["a", None]}, "groups is blank for 1 of 2 examples, the first in row 1"),
         ({"weights": [1, -1]}, "weights must be finite and 0 or more; that of example 1 is -1"),

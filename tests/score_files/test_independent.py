@@ -81,7 +81,11 @@ def test_birdnet_with_common_names_and_without_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("0.6127", "1.2", "has 1.2 for 'Alces alces'. A probability lies between 0 and 1"),
+        (
+            "0.6127",
+            "1.2",
+            "must lie between 0 and 1; 'site1/a.wav 0.0-3.0' in line 2 has 1.2 for 'Alces alces'",
+        ),
         ("0.6127", "", "no number"),
         ("0.6127", "nan", "no number"),
         ("Confidence", "Score", "no column 'Confidence'"),
@@ -115,7 +119,7 @@ def test_wide_tables_of_independent_probabilities(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="independent=True is for probabilities of single classes"):
         hr.open_scores(path, H, hr.ScoreReading(independent=True, logits=True), labels=False)
     bad = save_table(tmp_path / "x.csv", p + 0.9)
-    refused(ScoreError, bad, H, "A probability lies between 0 and 1", independent=True)
+    refused(ScoreError, bad, H, "Probabilities must lie between 0 and 1", independent=True)
 
 
 # Columns that are no class --------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ def test_files_from_elsewhere(name: str, change: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "says"),
     [
-        ("idtaxa.txt", "Domain1 [100%]", "Domain1 [nan%]", "'read1' in line 2 has no number for 'Domain1'"),
+        ("idtaxa.txt", "Domain1 [100%]", "Domain1 [nan%]", "'read1' in line 2 has no number (NaN) for 'Domain1'"),
         ("idtaxa.txt", "Domain1 [100%]", "Domain1 [1.0.0%]", "line 2 is not what IDTAXA writes"),
         ("idtaxa.txt", "Domain1 [100%]", "Domain1 [180%]", "1.8"),
         ("idtaxa.txt", "Domain1 [100%]", "Domain1 [95,3%]", "line 2 is not what IDTAXA writes: 'Domain1 [95,3%]'"),

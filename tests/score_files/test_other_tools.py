@@ -57,7 +57,7 @@ def test_what_the_message_proposes_works_in_the_command(tmp_path: Path) -> None:
     ("row", "said"),
     [
         ([0, 0, 0, 0], "must have a positive sum; row 1 (counted from 0) sums to 0"),
-        ([-1, 1, 1, 0], "Probabilities must be 0 or more; row 1 (counted from 0) has -1 for 'robin'"),
+        ([-1, 1, 1, 0], "Scores must be finite, and 0 or more; row 1 (counted from 0) has -1 for 'robin'"),
         ([np.nan, 1, 0, 0], "row 1 (counted from 0) has no number (NaN) for 'robin'"),
         ([0, np.inf, 0, 0], "row 1 (counted from 0) has inf for 'wren'"),
     ],

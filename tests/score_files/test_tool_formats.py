@@ -518,13 +518,13 @@ def test_the_same_class_twice(tmp_path: Path) -> None:
 
 def test_scores_that_sum_above_1(tmp_path: Path) -> None:
     path = written(tmp_path / "long.csv", "id,class,score\na,robin,0.5\nb,cod,0.75\nb,eel,0.5\n")
-    refused(ScoreError, path, H, "'b' in line 3 has scores that sum to 1.25", "votes=True")
+    refused(ScoreError, path, H, "at most 1 within 0.001; 'b' in line 3 sums to 1.25", "votes=True")
     rounded = written(tmp_path / "r.csv", "id,class,score\nb,cod,0.5005\nb,eel,0.5\n")
     assert listed(rounded, H)["b"]["fish"] == 1
 
 
 @pytest.mark.parametrize(
-    ("number", "said"), [("-0.5", "-0.5"), ("NaN", "no number"), ("1.5", "1.5"), ("inf", "inf")]
+    ("number", "said"), [("-0.5", "-0.5"), ("NaN", "no number (NaN)"), ("1.5", "1.5"), ("inf", "inf")]
 )
 def test_impossible_numbers(number: str, said: str, tmp_path: Path) -> None:
     long = written(tmp_path / "long.csv", f"id,class,score\na,robin,0.5\nb,cod,{number}\n")

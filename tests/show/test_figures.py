@@ -426,7 +426,7 @@ def test_what_cannot_be_drawn(tmp_path: Path) -> None:
         ParameterError, match=rf"'best' cannot be marked; choose from '{next(iter(RULE_STYLES))}', "
     ):
         shown.plot(rules=["leaf", "best"])
-    with pytest.raises(ParameterError, match="between 0 and 1, as probabilities; got 95"):
+    with pytest.raises(ParameterError, match="A threshold, a probability, must lie between 0 and 1, not 95"):
         shown.plot(thresholds=[0.5, 95])
     with pytest.raises(ParameterError, match=r"\.png, \.pdf or \.svg, not as '\.bmp'"):
         shown.save(tmp_path / "a.bmp")

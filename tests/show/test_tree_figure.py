@@ -160,7 +160,10 @@ def test_it_draws_where_it_is_told_to() -> None:
     ("call", "message"),
     [
         (lambda: TreeDisplay.from_answers(TREE, ["owl"], ["owl", "oak"]), "one answer per label"),
-        (lambda: TreeDisplay.from_evaluation(hr.evaluate(H, *sample(5)), 1.5), "tau must lie between 0 and 1"),
+        (
+            lambda: TreeDisplay.from_evaluation(hr.evaluate(H, *sample(5)), 1.5),
+            "a probability, must lie between 0 and 1",
+        ),
         (lambda: TreeDisplay.from_evaluation(hr.evaluate(H, *sample(5)), cast("Any", "1")), "must be a number"),
         (lambda: TreeDisplay.from_evaluation(cast("Any", "results")), "must be an Evaluation .*, not 'results'"),
         (lambda: TreeDisplay.from_answers(TREE, ["owl"], ["owl"], max_depth=cast("Any", "2")), "must be a number"),

@@ -105,6 +105,8 @@ def sum_rounding(width: int, epsilon: float) -> float:
 
 def extremes(x: Array) -> tuple[float, float]:
     """Return the smallest and the largest entry; both are NaN if any entry is."""
+    if len(x) == 1:  # blocks would take longer than the work
+        return float(x.min()), float(x.max())
     parts = map_row_blocks(lambda rows: (x[rows].min(), x[rows].max()), len(x), x[:1].nbytes)
     lowest, highest = np.array(parts).T
     return float(lowest.min()), float(highest.max())

@@ -5,12 +5,12 @@ In come likelihoods and labels of examples that were not used in training, and a
 (`measure.Events`), so it is the same for dense and sparse likelihoods.
 """
 
+from hedgerow.choose.answer_paths import RANKS
 from hedgerow.choose.calibration import gather
 from hedgerow.choose.explain import Explanation, describe, explain
 from hedgerow.choose.families import FAMILIES, Family
 from hedgerow.choose.guarantees import GUARANTEES, Guarantee
 from hedgerow.choose.monitor import Monitor, Test
-from hedgerow.choose.paths import RANKS
 from hedgerow.choose.point import OperatingPoint
 from hedgerow.choose.promise import ANSWERED
 from hedgerow.choose.request import PROMISES, Request

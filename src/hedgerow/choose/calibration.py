@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from hedgerow.choose.answer_paths import Paths
 from hedgerow.choose.families import FAMILIES
-from hedgerow.choose.paths import Paths
 from hedgerow.choose.promise import RankLoss
 from hedgerow.choose.request import PART_COLUMNS
 from hedgerow.choose.tips import clades_of, tip_likelihoods

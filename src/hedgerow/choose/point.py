@@ -14,8 +14,8 @@ import msgspec
 import numpy as np
 
 from hedgerow.arrays import as_numpy
+from hedgerow.choose.answer_paths import RANKS, Paths
 from hedgerow.choose.families import FAMILIES
-from hedgerow.choose.paths import RANKS, Paths
 from hedgerow.choose.promise import ANSWERED
 from hedgerow.choose.request import By, Request, RequestFile
 from hedgerow.choose.tips import BINS, clades_of, tip_likelihoods

@@ -10,9 +10,9 @@ from typing import Any, get_args
 
 import msgspec
 
+from hedgerow.choose.answer_paths import RANKS
 from hedgerow.choose.families import FAMILIES
 from hedgerow.choose.guarantees import GUARANTEES
-from hedgerow.choose.paths import RANKS
 from hedgerow.choose.point import FORMAT, VERSION, OperatingPoint, PointFile
 from hedgerow.choose.request import Request, RequestFile
 from hedgerow.choose.written import FRACTION

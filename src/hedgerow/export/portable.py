@@ -11,6 +11,7 @@ from hedgerow.arrays import as_numpy, as_scores
 from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood import (
     Likelihoods,
+    RowSource,
     Treatment,
     column_names,
     flat_softmax,
@@ -116,8 +117,7 @@ def _likelihoods(point: OperatingPoint, rows: Any, classes: ArrayLike | None, *,
         raise ParameterError("This point is for logits of all nodes: give a column per node.")
     else:
         if logits:
-            if (bad := np.flatnonzero(~np.isfinite(values.max(axis=1)))).size:  # NaN is the largest of its row
-                raise ScoreError(f"Logits must be finite (or -inf), which those of row {bad[0]} are not.")
+            RowSource().check_logits(values, lambda leaf: str(tree.names[nodes[leaf]]))
             found = flat_softmax(tree, values / point.temperature)
         else:
             found = np.asarray(tempered(tree, from_leaves(tree, values), point.temperature))

@@ -30,8 +30,8 @@ def compacted(q: Likelihoods) -> SparseLikelihoods:
     >>> q = compacted(Likelihoods.of(h, [[1, 0.7, 0.5, 0.2, 0.3]]))
     >>> infer.plurality(h, q)
     Traceback (most recent call last):
-    hedgerow.likelihood.sparse.CompactError: The plurality of likelihoods needs the likelihoods of all nodes, and
-    these scores are compact. ...
+    hedgerow.likelihood.sparse_likelihoods.CompactError: The plurality of likelihoods needs the likelihoods of
+    all nodes, and these scores are compact. ...
     """
     tree, values = q.hierarchy, as_numpy(q.values)
     sets = Candidates.of(tree).fetch_sets(q, BOTTOM[q.scale])

@@ -16,16 +16,15 @@ from hedgerow.arrays import (
     TreeOnDevice,
     add_down,
     as_numpy,
-    map_row_blocks,
     namespace,
     ops_of,
     placed,
     sum_children,
 )
-from hedgerow.errors import ParameterError, ScoreError, a_number
-from hedgerow.infer import sparse
+from hedgerow.errors import ParameterError, ScoreError, check_number
+from hedgerow.infer import sparse_rules as sparse
 from hedgerow.infer.pareto import Candidates, RuleOptions, prepared
-from hedgerow.infer.rules import by_rows, first
+from hedgerow.infer.rules import by_rows, first, map_dense_rows
 from hedgerow.likelihood import BOTTOM, SparseLikelihoods, to_probability
 from hedgerow.tree import BelowLabel, Hierarchy, Indices, Settings
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from hedgerow.infer.sparse import ListedCandidates
+    from hedgerow.infer.sparse_rules import ListedCandidates
 
 Over = Literal["all", "leaves"]
 CostFunction: TypeAlias = "Callable[[Hierarchy, Indices, Indices], ArrayLike]"
@@ -115,8 +114,7 @@ def fit_lambda(
         raise ScoreError(
             f"One label per example is needed; got {len(given)} examples and labels of shape {known.shape}."
         )
-    if not 0 <= a_number(accuracy, "accuracy") <= 1:
-        raise ParameterError(f"accuracy must lie between 0 and 1, not {accuracy}.")
+    check_number("accuracy", accuracy, 0, 1)
     settings = Settings(below_label=below_label)
     # For every λ, the answer belongs to the Pareto set; within the set, ties go to the first node.
     sets = candidates.sets(given, BOTTOM[given.scale])
@@ -231,9 +229,7 @@ def risk_minimising(
         return first(nodes, answers & (p > 0), (-expected(p), *ties))
 
     if isinstance(given, SparseLikelihoods):  # a cost without a name is tabulated, so the tree is small
-        blocks = map_row_blocks(
-            lambda rows: rule(given[rows].dense().probabilities(), rows), len(given), 8 * len(hierarchy)
-        )
+        blocks = map_dense_rows(lambda block, rows: rule(to_probability(block, given.scale), rows), given)
         return np.concatenate([np.zeros(0, dtype=np.int64), *blocks])
     return by_rows(given.probabilities(), rule)
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from hedgerow.arrays import Array, Tiers, namespace, ops_of, placed, rounded_down
 from hedgerow.errors import ParameterError, argument
-from hedgerow.infer import sparse
+from hedgerow.infer import sparse_rules as sparse
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Scale, SparseLikelihoods
 from hedgerow.tree import Hierarchy, Indices, InformationKind, Settings, SingleChild
 

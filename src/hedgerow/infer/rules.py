@@ -21,8 +21,8 @@ from hedgerow.arrays import (
     take_rows,
     with_ancestors,
 )
-from hedgerow.errors import ParameterError, a_number, argument, of_per_cent
-from hedgerow.infer import sparse
+from hedgerow.errors import ParameterError, a_number, argument, check_number
+from hedgerow.infer import sparse_rules as sparse
 from hedgerow.infer.pareto import Candidates, ParetoSets, RuleOptions, prepared
 from hedgerow.likelihood import BOTTOM, AnyLikelihoods, SparseLikelihoods, from_probability, to_probability
 from hedgerow.registry import Registry
@@ -182,8 +182,7 @@ def expected_information(hierarchy: Hierarchy, q: Any, lam: float = 0.0, **optio
     ['dog', 'pet', 'root']
     """
     given, candidates = prepared(hierarchy, q, **options)
-    if not 0 <= a_number(lam, "lam") < np.inf:
-        raise ParameterError(f"lam must be finite and at least 0, not {lam}.")
+    check_number("lam", lam, 0)
     bottom = BOTTOM[given.scale]
 
     def ask(score: Array, value: Array, tier: Array) -> tuple[Array, ...]:
@@ -451,11 +450,8 @@ def _probabilities(tau: ArrayLike | Array) -> NDArray[np.float64]:
         given = as_numpy(tau).astype(np.float64)
     except (TypeError, ValueError):
         raise ParameterError(f"tau must be one number, or one per example, not {tau!r}.") from None
-    outside = given[~((given >= 0) & (given <= 1))]  # also NaN
-    if outside.size:
-        wrong = float(outside[0])
-        said = f"tau is a probability: it must lie between 0 and 1, not at {wrong:g}."
-        raise ParameterError(said + of_per_cent(wrong))
+    for wrong in given[~((given >= 0) & (given <= 1))]:  # also NaN
+        check_number("tau, a probability,", wrong, 0, 1)
     return given
 
 

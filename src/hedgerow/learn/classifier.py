@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 
 from hedgerow import methods
 from hedgerow.choose import OperatingPoint, Request, select
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, check_number
 from hedgerow.export import Layer, Model, classifier_onnx, save_onnx
 from hedgerow.learn import penalty, targets
 from hedgerow.learn.network import Network, SharedOutputs
@@ -307,8 +307,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not (self.learning_rate is None or _is_positive(self.learning_rate)):
             raise ParameterError(f"learning_rate must be a positive number or None, not {self.learning_rate!r}.")
         for name in ("validation_fraction", "calibration_fraction"):
-            if not 0 < (value := getattr(self, name)) < 1:
-                raise ParameterError(f"{name} must lie between 0 and 1, not {value!r}.")
+            check_number(name, getattr(self, name), 0, 1, with_ends=False)
 
     def _check_point(self, point: Any) -> None:
         number = not isinstance(point, bool) and isinstance(point, Real) and 0 <= float(point) <= 1
@@ -400,8 +399,7 @@ class HedgedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(self.class_weight, str):
             raise ParameterError(f"class_weight must be 'balanced', a dict or None, not {self.class_weight!r}.")
         for label, value in self.class_weight.items():
-            if not (_is_positive(value) or value == 0):
-                raise ParameterError(f"class_weight of {label!r} must be a number, 0 or more, not {value!r}.")
+            check_number(f"class_weight of {label!r}", value, 0)
         labels = self.hierarchy_.names[node] if targets.is_lineages(y) else targets.names_of(y)
         self._nodes(np.array(list(self.class_weight)))  # an error if a label is not in the tree
         weight = weight * np.array([self.class_weight.get(label, 1.0) for label in labels.tolist()])

@@ -4,8 +4,9 @@ In come a classifier's scores θ, its probabilities, or a few classes per exampl
 on the scale that ranks them best, dense or sparse. Scores from files come through `score_files`.
 """
 
+from hedgerow.likelihood.checks import POSITIVE, PROBABILITIES, Bounds, RowSource
 from hedgerow.likelihood.entries import from_independent, from_lineages, from_top
-from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods, RangeCheck
+from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
 from hedgerow.likelihood.links import (
     LINKS,
     ScoredNodes,
@@ -21,7 +22,7 @@ from hedgerow.likelihood.links import (
 from hedgerow.likelihood.named_columns import ColumnFit, ColumnKind, column_names, places
 from hedgerow.likelihood.pooling import Pooling, numbered, pool
 from hedgerow.likelihood.prior import Prior, overlap, with_prior
-from hedgerow.likelihood.probabilities import RowSource, from_columns, from_leaves, in_order
+from hedgerow.likelihood.probabilities import from_columns, from_leaves, in_order
 from hedgerow.likelihood.restrict import restrict
 from hedgerow.likelihood.scales import (
     BOTTOM,
@@ -36,7 +37,7 @@ from hedgerow.likelihood.scales import (
     threshold_probability,
     to_probability,
 )
-from hedgerow.likelihood.sparse import CompactError, SparseLikelihoods
+from hedgerow.likelihood.sparse_likelihoods import CompactError, SparseLikelihoods
 from hedgerow.likelihood.temperature import Judge, Temperature, fit_temperature, fit_to_likelihoods, tempered
 from hedgerow.likelihood.treatment import Treatment
 
@@ -44,9 +45,12 @@ __all__ = [
     "BOTTOM",
     "CERTAIN",
     "LINKS",
+    "POSITIVE",
+    "PROBABILITIES",
     "ROUNDING",
     "SUM_TOLERANCE",
     "AnyLikelihoods",
+    "Bounds",
     "ColumnFit",
     "ColumnKind",
     "CompactError",
@@ -54,7 +58,6 @@ __all__ = [
     "Likelihoods",
     "Pooling",
     "Prior",
-    "RangeCheck",
     "RowSource",
     "Scale",
     "ScoredNodes",

@@ -8,14 +8,15 @@ import numpy as np
 
 from hedgerow.arrays import UNIT, as_numpy, map_row_blocks, row_sums, sum_below, sum_rounding, with_ancestors
 from hedgerow.errors import ScoreError, UnknownNameError, a_number, argument, closest, counted, some
-from hedgerow.likelihood.scales import SUM_TOLERANCE, Scale
-from hedgerow.likelihood.sparse import SparseLikelihoods
+from hedgerow.likelihood.checks import POSITIVE, RowSource
+from hedgerow.likelihood.sparse_likelihoods import SparseLikelihoods
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from numpy.typing import ArrayLike, NDArray
 
+    from hedgerow.likelihood.scales import Scale
     from hedgerow.tree import Hierarchy, Indices
 
 _ENTRY_BYTES = 32  # of one array of nodes: blocks are large, as threads wait for each other at each operation
@@ -65,9 +66,15 @@ def from_top(
     [[1.0, 0.75, 0.5, 0.0, 0.0], [1.0, 0.25, 0.0, 0.25, 0.0]]
     """
     entries = _Entries.of(hierarchy, row, classes, scores, rows, outside)
-    _check_scores(entries)
+    source = RowSource(where="example {}".format)
+    source.check_range(
+        entries.value,
+        POSITIVE,
+        lambda entry: entries.names[entries.node[entry]],
+        row=lambda entry: int(np.searchsorted(entries.start, entry, "right")) - 1,
+    )
     # As in `from_leaves`: whole multiples of the unit, which no order of adding rounds.
-    unit = np.floor(_shares(hierarchy, entries, renormalise=renormalise) / UNIT).astype(np.int64)
+    unit = np.floor(_shares(hierarchy, entries, source, renormalise=renormalise) / UNIT).astype(np.int64)
     start, node = entries.start, entries.node
     below = np.flatnonzero((node > 0) & (unit > 0))
     if len(below) < len(node):
@@ -255,38 +262,18 @@ def _nodes(hierarchy: Hierarchy, row: Indices, classes: NDArray[Any], outside: l
     return np.fromiter(map(index.__getitem__, names), dtype=np.int64, count=len(names))
 
 
-def _check_scores(entries: _Entries) -> None:
-    """Raise an error for scores that are negative, infinite or NaN."""
-    bad = ~((entries.value >= 0) & (entries.value < np.inf))
-    if bad.any():
-        entry = int(np.argmax(bad))
-        row = int(np.searchsorted(entries.start, entry, "right")) - 1
-        raise ScoreError(
-            f"Scores must be 0 or more, and finite; example {row} has {entries.value[entry]:.6g} for "
-            f"{entries.names[entries.node[entry]]!r} ({counted(int(bad.sum()), 'such entry', 'such entries')})."
-        )
-
-
-def _shares(hierarchy: Hierarchy, entries: _Entries, *, renormalise: bool) -> NDArray[np.float64]:
+def _shares(
+    hierarchy: Hierarchy, entries: _Entries, source: RowSource, *, renormalise: bool
+) -> NDArray[np.float64]:
     """Return the scores, divided by their sum where that is above 1, or everywhere."""
     total = row_sums(entries.value, entries.start)
     if renormalise:
         whole = np.where(total > 0, total, 1.0)
     else:
-        _check_sums(total)
+        votes = f"If they are votes or percentages, use {argument('renormalise', True)}."
+        source.check_sums(total, "at most 1", votes)
         whole = np.where(total <= 1 + _rounding(hierarchy), 1.0, total)
     return entries.value if np.all(whole == 1) else entries.value / np.repeat(whole, np.diff(entries.start))
-
-
-def _check_sums(total: NDArray[np.float64]) -> None:
-    """Raise an error for examples whose scores sum above 1."""
-    above = np.flatnonzero(total > 1 + SUM_TOLERANCE)
-    if len(above):
-        raise ScoreError(
-            f"The scores of an example must sum to at most 1, within {SUM_TOLERANCE:g}; those of example "
-            f"{above[0]} sum to {total[above[0]]:.6g} ({counted(len(above), 'example', 'examples')} in all). If "
-            f"they are votes or percentages, use renormalise=True."
-        )
 
 
 def _summed(

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from hedgerow.arrays import Array, Derives, as_numpy, as_rows, as_scores, namespace, ops_of, rounded_down
+from hedgerow.arrays import Array, Derives, as_numpy, as_rows, as_scores, namespace, ops_of
 from hedgerow.errors import ParameterError, ScoreError, argument
+from hedgerow.likelihood.checks import Bounds, RowSource
 from hedgerow.likelihood.named_columns import ColumnFit, places, split_names
-from hedgerow.likelihood.probabilities import RowSource, from_leaves
-from hedgerow.likelihood.scales import BOTTOM, CERTAIN, ROUNDING, Scale, check_scale, to_probability
-from hedgerow.likelihood.sparse import SparseLikelihoods
+from hedgerow.likelihood.probabilities import from_leaves
+from hedgerow.likelihood.scales import BOTTOM, CERTAIN, Scale, check_scale, to_probability
+from hedgerow.likelihood.sparse_likelihoods import SparseLikelihoods
 from hedgerow.likelihood.treatment import Treatment
 from hedgerow.tree import Hierarchy
 
@@ -108,29 +109,32 @@ class Likelihoods(Derives):
         return q
 
     @classmethod
-    def checked(cls, hierarchy: Hierarchy, values: Array, scale: Scale) -> Likelihoods:
+    def checked(
+        cls,
+        hierarchy: Hierarchy,
+        values: Array,
+        scale: Scale,
+        treatment: Treatment | None = None,
+        logits: Array | None = None,
+    ) -> Likelihoods:
         """Return likelihoods [examples, nodes] that need no check."""
         likelihoods = cls(hierarchy, values, scale)
         likelihoods._checked = True
+        likelihoods.treatment, likelihoods.logits = treatment or Treatment(), logits
         return likelihoods
 
     def __getitem__(self, rows: NDArray[Any]) -> Likelihoods:
         """Return the likelihoods of some examples, given by a mask or by positions."""
-        taken = Likelihoods.checked(self.hierarchy, self.values[rows], self.scale)
-        taken.treatment = self.treatment
-        taken.logits = None if self.logits is None else self.logits[rows]
-        return taken
+        logits = None if self.logits is None else self.logits[rows]
+        return Likelihoods.checked(self.hierarchy, self.values[rows], self.scale, self.treatment, logits)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Likelihoods]) -> Likelihoods:
         """Return the likelihoods of the examples of several parts, which are of one tree and scale."""
-        joined = cls.checked(
-            parts[0].hierarchy, np.concatenate([as_numpy(part.values) for part in parts]), parts[0].scale
-        )
-        joined.treatment = parts[0].treatment
-        logits = [as_numpy(part.logits) for part in parts if part.logits is not None]
-        joined.logits = np.concatenate(logits) if len(logits) == len(parts) else None
-        return joined
+        values = np.concatenate([as_numpy(part.values) for part in parts])
+        known = [as_numpy(part.logits) for part in parts if part.logits is not None]
+        logits = np.concatenate(known) if len(known) == len(parts) else None
+        return cls.checked(parts[0].hierarchy, values, parts[0].scale, parts[0].treatment, logits)
 
     def unchecked(self) -> Likelihoods:
         """Return the same likelihoods marked as checked, for work that depends only on their order."""
@@ -229,9 +233,7 @@ def _in_node_order(hierarchy: Hierarchy, q: Any, scale: Scale, classes: ArrayLik
 
 @final
 class RangeCheck:
-    """Checks rows of likelihoods.
-
-    NaN is an error on every scale; on the probability scale, so is anything outside 0 .. 1 by more than rounding.
+    """Checks rows of likelihoods, block by block.
 
     Parameters
     ----------
@@ -239,30 +241,12 @@ class RangeCheck:
         The tree, and the scale of the likelihoods.
     done
         Whether they have already been checked: then every row passes.
-    tolerance
-        How far above 1 a likelihood may be; it is then lowered to 1.
-    source
-        The source of the rows, for messages.
-    advice
-        What to do about likelihoods that are out of range.
     """
 
-    def __init__(
-        self,
-        hierarchy: Hierarchy,
-        scale: Scale,
-        *,
-        done: bool = False,
-        tolerance: float = ROUNDING,
-        source: RowSource | None = None,
-        advice: str = "",
-    ) -> None:
+    def __init__(self, hierarchy: Hierarchy, scale: Scale, *, done: bool = False) -> None:
         self._hierarchy = hierarchy
         self._scale = scale
         self._done = done
-        self._tolerance = tolerance
-        self._source = source or RowSource()
-        self._advice = advice
         self.lowered = False
         """Whether some likelihoods were lowered to 1."""
 
@@ -273,33 +257,19 @@ class RangeCheck:
 
     def __call__(self, q: Array, first_row: int, /) -> Array:
         """Return q [rows, nodes], lowered to 1 where needed; `first_row` is the number of its first row."""
-        if self._done or q.shape[0] == 0:
+        if self._done:
             return q
-        lowest, highest = ops_of(q).extremes(q)
-        if self._scale != "probability":
-            if np.isnan(lowest):
-                raise self._error("Scores must be numbers", q, namespace(q).isnan(q), first_row, "")
-            return q
-        most = float(rounded_down(1 + self._tolerance, q))
-        if not (lowest >= 0 and highest <= most):  # also for NaN
-            scales = f"{argument('scale', 'log')} or {argument('scale', 'logit')}"
-            advice = self._advice or f"For scores on another scale, give {scales}."
-            raise self._error(
-                "Likelihoods must lie between 0 and 1", q, ~((q >= 0) & (q <= most)), first_row, advice
-            )
-        if highest <= 1:
+        source = RowSource(where=lambda row: f"row {first_row + row:,}")
+        names = self._hierarchy.names.__getitem__
+        _, highest = source.check_range(q, Bounds.of(self._scale), names, _other_scale)
+        if highest <= self.usual[1]:
             return q
         self.lowered = True
         return _at_most_1(q)
 
-    def _error(self, rule: str, q: Array, bad: Array, first_row: int, advice: str) -> ScoreError:
-        """Describe the first bad entry."""
-        xp = namespace(q)
-        row, node = divmod(int(xp.argmax(xp.astype(xp.reshape(bad, (-1,)), xp.int8))), q.shape[1])
-        value = float(q[row, node])
-        found = "no number (NaN)" if np.isnan(value) else f"{value:.6g}"
-        problem = f"has {found} for {str(self._hierarchy.names[node])!r}"
-        return self._source.error(rule, first_row + row, problem, advice)
+
+def _other_scale(_row: int) -> str:
+    return f"For scores on another scale, give {argument('scale', 'log')} or {argument('scale', 'logit')}."
 
 
 def _at_most_1(q: Array) -> Array:

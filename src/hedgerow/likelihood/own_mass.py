@@ -10,7 +10,7 @@ from hedgerow.arrays import as_numpy, map_row_blocks, operations
 from hedgerow.errors import ScoreError
 from hedgerow.likelihood.entries import from_top
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
-from hedgerow.likelihood.sparse import SparseLikelihoods
+from hedgerow.likelihood.sparse_likelihoods import SparseLikelihoods
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

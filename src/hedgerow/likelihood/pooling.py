@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from hedgerow.arrays import UNIT, as_numpy
-from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.errors import ParameterError, check_each
 from hedgerow.likelihood.entries import from_top
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
 from hedgerow.likelihood.links import softmax_or_root
 from hedgerow.likelihood.own_mass import own_entries
-from hedgerow.likelihood.sparse import SparseLikelihoods
+from hedgerow.likelihood.sparse_likelihoods import SparseLikelihoods
 from hedgerow.likelihood.temperature import scores_behind
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ def pool(
     if given.treatment.pool is not None:
         raise ParameterError("These likelihoods have already been pooled.")
     names, member = numbered(events)
-    if len(member) != len(given):
-        raise ScoreError(f"events needs one entry per example, {len(given):,}; got {len(member):,}.")
+    check_each("events", member.shape, len(given))
     pooled: AnyLikelihoods
     if isinstance(given, SparseLikelihoods):
         given.require_all("Pooling of events")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.arrays import as_numpy
-from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, closest, some
+from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, check_each, closest, some
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
 from hedgerow.likelihood.links import softmax_or_root
 from hedgerow.likelihood.own_mass import reweighted
@@ -224,8 +224,7 @@ def with_prior(
     if given.treatment.prior is not None or given.treatment.pool is not None:
         raise ParameterError("A prior comes before another one, and before the pooling of events.")
     member = prior.rows_of(groups, len(given))
-    if len(member) != len(given):
-        raise ScoreError(f"groups needs one entry per example, {len(given):,}; got {len(member):,}.")
+    check_each("groups", member.shape, len(given))
     result: AnyLikelihoods
     if isinstance(given, Likelihoods) and given.logits is not None:
         result = _of_logits(hierarchy, as_numpy(given.logits), prior.factor[member][:, hierarchy.leaves])

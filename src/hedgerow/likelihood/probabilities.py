@@ -2,52 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hedgerow.arrays import UNIT, Array, as_numpy, as_scores, namespace, operations, ops_of
 from hedgerow.errors import ScoreError, UnknownNameError, argument, closest, warn
-from hedgerow.files import row_name
+from hedgerow.likelihood.checks import AGAIN, POSITIVE, PROBABILITIES, RowSource
 from hedgerow.likelihood.named_columns import ColumnFit, column_names, places
 from hedgerow.likelihood.scales import sum_tolerance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection
 
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.tree import Hierarchy, Indices
 
-_AGAIN = "Remove the row, or compute its scores again."
 _OWN = "If each column is the probability of its class itself, use likelihood.from_columns."
 _NAMED = " If some leaves have no column, name the columns: classes=[...]."
 _ONE = 1 << 62  # the probability 1 in units
 _NEARLY = 0.05  # relative tolerance for sums of rounded numbers
-
-
-@final
-@dataclass(frozen=True)
-class RowSource:
-    """The source of rows, for messages."""
-
-    path: str = ""
-    """The file; '' for an array."""
-    first: int = 0
-    """The number of the first row."""
-    if_logits: str = "If these are logits, use likelihood.flat_softmax, which takes their softmax first."
-    """What to do if they are logits."""
-    if_less: str = ""
-    """What to do if they sum to less than 1."""
-    tolerance: float | None = None
-    """How far the sums of rows may be from 1; by default it depends on their type."""
-
-    def error(self, rule: str, row: int, problem: str, advice: str = "") -> ScoreError:
-        """Return an error about a row."""
-        where = row_name(self.path, self.first + row) if self.path else f"row {row:,}"
-        prefix = f"{self.path}: " if self.path else ""
-        return ScoreError(f"{prefix}{rule}; {where} {problem}. {advice}".rstrip())
 
 
 def from_leaves(
@@ -91,7 +67,7 @@ def from_leaves(
     [[1.0, 0.75, 0.5, 0.25, 0.25]]
     """
     values, names = column_names(probabilities, classes)
-    known, notice = _known(source, values), ""
+    known, notice = source or RowSource(tolerance=sum_tolerance(getattr(values, "dtype", None))), ""
     if names is None:
         p = as_scores(values, len(hierarchy.leaves), "leaf", _NAMED)
     else:
@@ -101,7 +77,7 @@ def from_leaves(
         if notice := fit.notice:
             known = replace(known, if_less=f"{notice} {_OWN}")
         p = in_order(as_scores(values, len(names), "class"), fit.place)
-    total = _checked_sums(p, lambda: hierarchy.names[hierarchy.leaves], known, renormalise=renormalise)
+    total = _checked_sums(p, lambda leaf: hierarchy.names[hierarchy.leaves[leaf]], known, renormalise=renormalise)
     if notice:
         warn(notice)
     if renormalise:
@@ -190,7 +166,8 @@ def from_columns(
             f"Columns must be nodes of the tree, each once: {fit.problems}.{advice if fit.extra else ''}"
         )
     p = as_scores(values, len(names), "class")
-    total = _checked_sums(p, lambda: names, _known(source, values), renormalise=renormalise, at_most=True)
+    known = source or RowSource(tolerance=sum_tolerance(getattr(values, "dtype", None)))
+    total = _checked_sums(p, names.__getitem__, known, renormalise=renormalise, at_most=True)
     xp = namespace(p)
     if renormalise:
         p, total = xp.astype(p / total, p.dtype), xp.ones_like(total)
@@ -200,31 +177,18 @@ def from_columns(
     return operations.descendant_shares(hierarchy, xp.concat([at_root, own[..., 1:]], axis=-1))
 
 
-def _known(source: RowSource | None, values: Any) -> RowSource:
-    """Return the source with a tolerance."""
-    source = source or RowSource()
-    if source.tolerance is not None:
-        return source
-    return replace(source, tolerance=sum_tolerance(getattr(values, "dtype", None)))
-
-
 # Rows ----------------------------------------------------------------------------------------------------------
 
 
 def _checked_sums(
-    p: Array,
-    names: Callable[[], Sequence[str] | NDArray[Any]],
-    source: RowSource,
-    *,
-    renormalise: bool,
-    at_most: bool = False,
+    p: Array, name: Callable[[int], str], source: RowSource, *, renormalise: bool, at_most: bool = False
 ) -> Array:
     """Return the sum of each row [..., 1]; raise an error for a row that is not a distribution.
 
     Parameters
     ----------
-    p, names
-        [..., columns] probabilities, and a function that returns the names of the columns.
+    p, name
+        [..., columns] probabilities, and a function that returns the name of a column.
     source
         The source of the rows, and how far their sums may be from 1.
     renormalise
@@ -232,39 +196,26 @@ def _checked_sums(
     at_most
         Whether rows may sum to less than 1.
     """
-    xp, tolerance = namespace(p), source.tolerance or 0.0
+    xp = namespace(p)
     flat = xp.reshape(p, (-1, p.shape[-1]))
     if flat.shape[0] == 0:
         raise ScoreError("There are no scores: the array has no rows.")
+
+    def advice(row: int) -> str:
+        return AGAIN if renormalise else _advice(as_numpy(flat), row, source)
+
+    bounds = POSITIVE if renormalise else PROBABILITIES._replace(highest=1 + source.tolerance)
+    source.check_range(flat, bounds, name, advice)
     total = xp.sum(flat, axis=-1, dtype=xp.float64)
-    if renormalise:
-        sums = (total > 0) & (total < np.inf)
-    else:
-        sums = total <= 1 + tolerance if at_most else xp.abs(total - 1) <= tolerance
-    good = (xp.min(flat, axis=-1) >= 0) & sums  # NaN fails both
-    if bool(xp.all(good)):
-        return xp.reshape(total, (*p.shape[:-1], 1))
-    wrong = int(xp.argmin(xp.astype(good, xp.int8)))
-    row, whole = as_numpy(flat[wrong, :]), float(total[wrong])
-    advice = _AGAIN if renormalise else _advice(as_numpy(flat), whole, source)
-    highest, rule = 1 + tolerance, "Probabilities lie between 0 and 1"
-    if renormalise:
-        highest, rule = np.finfo(np.float64).max, "Probabilities must be 0 or more"
-    impossible = ~((row >= 0) & (row <= highest))
-    if impossible.any():
-        column = int(np.argmax(impossible))
-        found = "no number (NaN)" if np.isnan(row[column]) else f"{row[column]:.6g}"
-        raise source.error(rule, wrong, f"has {found} for {str(names()[column])!r}", advice)
-    wanted = f"sum to {'at most ' if at_most else ''}1 within {tolerance}"
-    what = "Probabilities" if at_most else "Leaf probabilities"
-    rule = f"{what} must {'have a positive sum' if renormalise else wanted}"
-    raise source.error(rule, wrong, f"sums to {whole:.6g}", advice)
+    source.check_sums(total, "positive" if renormalise else "at most 1" if at_most else "1", advice)
+    return xp.reshape(total, (*p.shape[:-1], 1))
 
 
-def _advice(scores: NDArray[Any], total: float, source: RowSource) -> str:
+def _advice(scores: NDArray[Any], row: int, source: RowSource) -> str:
     """Suggest what may be wrong with scores of which a row is not a distribution."""
+    total = float(scores[row].sum(dtype=np.float64))
     if not np.isfinite(total) or total == 0:
-        return _AGAIN
+        return AGAIN
     if np.fmin.reduce(scores, axis=None) < 0:
         return source.if_logits
     divide = f"use {argument('renormalise', True)}, which divides each row by its sum"

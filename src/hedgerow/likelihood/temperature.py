@@ -14,10 +14,10 @@ import array_api_compat
 import numpy as np
 
 from hedgerow.arrays import Array, TreeOnDevice, as_numpy, namespace
-from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.errors import ParameterError, ScoreError, check_number
+from hedgerow.likelihood.checks import RowSource
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
 from hedgerow.likelihood.links import flat_softmax
-from hedgerow.likelihood.scales import SUM_TOLERANCE, Scale
 from hedgerow.likelihood.treatment import Treatment
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from hedgerow.likelihood.scales import Scale
     from hedgerow.tree import Hierarchy
 
 Judge = Literal["label", "nodes"]
@@ -145,10 +146,7 @@ def tempered(hierarchy: Hierarchy, q: Any, temperature: float, *, scale: Scale |
     >>> tempered(h, [[1, 0.9, 0.1]], 2.0).values.round(3).tolist()
     [[1.0, 0.75, 0.25]]
     """
-    if not 1 / _HOTTEST <= temperature <= _HOTTEST:
-        raise ParameterError(
-            f"A temperature is a positive number, from {1 / _HOTTEST:g} to {_HOTTEST:g}, not {temperature:g}."
-        )
+    check_number("A temperature", temperature, 1 / _HOTTEST, _HOTTEST)
     given: AnyLikelihoods = Likelihoods.of(hierarchy, q, scale)
     if temperature == 1:
         return given
@@ -156,10 +154,8 @@ def tempered(hierarchy: Hierarchy, q: Any, temperature: float, *, scale: Scale |
         raise ParameterError("A temperature comes first: before another one, a prior, or the pooling of events.")
     theta = scores_behind(given, "A temperature") / temperature
     values = theta if given.scale == "logit" else flat_softmax(hierarchy, theta, scale=given.scale)
-    result = Likelihoods.checked(hierarchy, values, given.scale)
-    result.treatment = Treatment(temperature)
-    result.logits = theta if _logits(given) is not None else None
-    return result
+    logits = theta if _logits(given) is not None else None
+    return Likelihoods.checked(hierarchy, values, given.scale, Treatment(temperature), logits)
 
 
 def fit_to_likelihoods(
@@ -199,11 +195,7 @@ def scores_behind(q: AnyLikelihoods, what: str) -> NDArray[np.float64]:
         return values
     leaves = values[:, q.hierarchy.leaves]
     total = np.exp(leaves).sum(axis=1) if q.scale == "log" else leaves.sum(axis=1)
-    off = np.flatnonzero(~(np.abs(total - 1) <= SUM_TOLERANCE))
-    if len(off):
-        raise ScoreError(
-            f"{what} is for models whose leaf probabilities sum to 1; those of example {off[0]:,} (counted "
-            f"from 0) sum to {total[off[0]]:.4g}."
-        )
+    source = RowSource(where="example {:,} (counted from 0)".format)
+    source.check_sums(total, "1", f"{what} is for models whose leaf probabilities sum to 1.")
     with np.errstate(divide="ignore"):
         return leaves if q.scale == "log" else np.log(leaves)

@@ -8,7 +8,6 @@ likelihoods and labels into figures.
 from hedgerow.measure import metrics
 from hedgerow.measure.bootstrap import Difference, Interval, difference_of_runs, replicated
 from hedgerow.measure.builder import STANDARD_METRICS, CurveBuilder, Measures, operating_curve
-from hedgerow.measure.calibration import Reliability, calibration_error
 from hedgerow.measure.clusters import Clusters
 from hedgerow.measure.comparison import SystemComparison, compare, side_by_side
 from hedgerow.measure.curve import OperatingCurve, intercept
@@ -27,6 +26,7 @@ from hedgerow.measure.events import Events, Part
 from hedgerow.measure.from_path import read_or_evaluate
 from hedgerow.measure.metrics import Comparison, Metric, name_of_metric, right_of_answered
 from hedgerow.measure.ranks import Ranks, mistakes
+from hedgerow.measure.reliability import Reliability, calibration_error
 from hedgerow.measure.saved import MEMBERS, try_evaluation_folder
 
 __all__ = [

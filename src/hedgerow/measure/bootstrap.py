@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from hedgerow.arrays import map_on_threads
-from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.errors import ParameterError, ScoreError, check_number
 from hedgerow.measure.clusters import Clusters
 from hedgerow.measure.curve import OperatingCurve
 from hedgerow.score_files import as_column
@@ -218,8 +218,7 @@ class _System:
 
 
 def _units(clusters: Names | None, examples: int, level: float) -> Clusters:
-    if not 0 < level < 1:
-        raise ParameterError(f"level must lie between 0 and 1, not {level}.")
+    check_number("level", level, 0, 1, with_ends=False)
     if clusters is not None:
         clusters = as_column("clusters", clusters, examples)
     units = Clusters.resampled(clusters, examples)
@@ -237,8 +236,7 @@ def _replicates(
     systems: Sequence[_System], units: Clusters, replicates: int, seed: int, progress: Callable[[], None]
 ) -> NDArray[np.float64]:
     """Return [replicates, systems, figures]."""
-    if replicates < 1:
-        raise ParameterError(f"replicates must be 1 or more, not {replicates}.")
+    check_number("replicates", replicates, 1)
 
     def replicate(number: int) -> list[list[float]]:
         random = np.random.default_rng([seed, number])

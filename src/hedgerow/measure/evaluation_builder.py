@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack, final
 import numpy as np
 
 from hedgerow.arrays import as_numpy
-from hedgerow.errors import ParameterError, ScoreError, argument, counted, refuse_keywords
+from hedgerow.errors import ParameterError, ScoreError, argument, check_number, counted, refuse_keywords
 from hedgerow.infer import RULES, Rule
 from hedgerow.likelihood import (
     AnyLikelihoods,
@@ -420,8 +420,7 @@ def evaluate(
     >>> evaluation.summary()["leaf_exact"], evaluation.rules["majority"]["correct"]
     (0.5, 0.5)
     """
-    if replicates < 0:
-        raise ParameterError(f"replicates must be 0 or more, not {replicates}.")
+    check_number("replicates", replicates, 0)
     used = getattr(scores, "settings", Settings()).updated(**settings)
     builder = EvaluationBuilder(hierarchy, rules=rules, scale=scale, part=name, **vars(used))
     with progress("Reading scores", getattr(scores, "rows", None)) as advance:

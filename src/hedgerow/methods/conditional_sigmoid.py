@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from hedgerow import likelihood
 from hedgerow.methods.base import Law, Method
-from hedgerow.methods.paths import PathChildren, Paths
+from hedgerow.methods.label_paths import PathChildren, Paths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

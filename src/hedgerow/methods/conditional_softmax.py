@@ -8,7 +8,7 @@ import torch
 
 from hedgerow import likelihood
 from hedgerow.methods.base import DISTRIBUTION, Law, Method
-from hedgerow.methods.paths import PathChildren, Paths, segment_log_sums
+from hedgerow.methods.label_paths import PathChildren, Paths, segment_log_sums
 
 if TYPE_CHECKING:
     from torch import Tensor

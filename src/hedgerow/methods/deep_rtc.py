@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, final
 import torch
 
 from hedgerow import likelihood
-from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.errors import ScoreError, check_number
 from hedgerow.methods.base import Law, Method
-from hedgerow.methods.paths import Ancestry, Paths, constant, negative_log_share
+from hedgerow.methods.label_paths import Ancestry, Paths, constant, negative_log_share
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -47,8 +47,7 @@ class DeepRTC(Method):
 
     def __init__(self, hierarchy: Hierarchy, *, cut_probability: float = 0.1) -> None:
         super().__init__(hierarchy)
-        if not 0 <= cut_probability <= 1:
-            raise ParameterError(f"cut_probability must lie between 0 and 1, not {cut_probability}.")
+        check_number("cut_probability", cut_probability, 0, 1)
         self.cut_probability = cut_probability
         self.paths = Paths(hierarchy)
         self.ancestry = Ancestry(hierarchy)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 from hedgerow import likelihood
-from hedgerow.errors import ParameterError
+from hedgerow.errors import check_number
 from hedgerow.methods.base import DISTRIBUTION, Law, Method
-from hedgerow.methods.paths import constant, negative_log_share
+from hedgerow.methods.label_paths import constant, negative_log_share
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -46,8 +46,7 @@ class FlatSoftmax(Method):
 
     def __init__(self, hierarchy: Hierarchy, *, label_smoothing: float = 0.0) -> None:
         super().__init__(hierarchy)
-        if not 0 <= label_smoothing <= 1:
-            raise ParameterError(f"label_smoothing must lie between 0 and 1, not {label_smoothing}.")
+        check_number("label_smoothing", label_smoothing, 0, 1)
         self.label_smoothing = label_smoothing
         if label_smoothing > 0:
             self.laws = self.laws - {"loss is -log q"}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, final
 
 import torch
 
 from hedgerow import likelihood
-from hedgerow.errors import ParameterError
+from hedgerow.errors import check_number
 from hedgerow.methods.base import DISTRIBUTION, Law, Method
-from hedgerow.methods.paths import Paths, constant, slice_log_sums
+from hedgerow.methods.label_paths import Paths, constant, slice_log_sums
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -43,8 +42,7 @@ class HXE(Method):
 
     def __init__(self, hierarchy: Hierarchy, *, alpha: float = 0.1) -> None:
         super().__init__(hierarchy)
-        if not (alpha >= 0 and math.isfinite(alpha)):
-            raise ParameterError(f"alpha must be 0 or more, not {alpha}.")
+        check_number("alpha", alpha, 0)
         self.alpha = alpha
         if alpha == 0:
             self.laws = self.laws | {"loss is -log q", "convex at leaves"}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from hedgerow import likelihood
-from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.errors import ScoreError, check_number
 from hedgerow.methods.base import DISTRIBUTION, Law, Method
 from hedgerow.methods.conditional_softmax import ConditionalSoftmax
-from hedgerow.methods.paths import constant
+from hedgerow.methods.label_paths import constant
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -50,8 +49,7 @@ class LogitAdjustedConditionalSoftmax(Method):
 
     def __init__(self, hierarchy: Hierarchy, *, counts: ArrayLike | None = None, tau: float = 1.0) -> None:
         super().__init__(hierarchy)
-        if not (tau >= 0 and math.isfinite(tau)):
-            raise ParameterError(f"tau must be 0 or more, not {tau}.")
+        check_number("tau", tau, 0)
         count = np.zeros(len(hierarchy)) if counts is None else np.asarray(counts, dtype=np.float64)
         if count.shape != (len(hierarchy),) or not (np.isfinite(count) & (count >= 0)).all():
             raise ScoreError(f"counts must hold a number, 0 or more, for each of the {len(hierarchy)} nodes.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -10,9 +9,9 @@ import torch
 from torch.nn import functional
 
 from hedgerow import likelihood
-from hedgerow.errors import ParameterError
+from hedgerow.errors import check_number
 from hedgerow.methods.base import Law, Method
-from hedgerow.methods.paths import Paths
+from hedgerow.methods.label_paths import Paths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,10 +49,9 @@ class MultilabelFocal(Method):
 
     def __init__(self, hierarchy: Hierarchy, *, alpha: float | None = 0.9, gamma: float = 1.0) -> None:
         super().__init__(hierarchy)
-        if alpha is not None and not 0 <= alpha <= 1:
-            raise ParameterError(f"alpha must lie between 0 and 1, or be None, not {alpha}.")
-        if not (gamma >= 0 and math.isfinite(gamma)):
-            raise ParameterError(f"gamma must be 0 or more, not {gamma}.")
+        if alpha is not None:
+            check_number("alpha", alpha, 0, 1)
+        check_number("gamma", gamma, 0)
         self.alpha = alpha
         self.gamma = gamma
         if gamma == 0:

@@ -10,7 +10,7 @@ from scipy import sparse
 from hedgerow import likelihood
 from hedgerow.methods.base import DISTRIBUTION, Law, Method
 from hedgerow.methods.flat_softmax import FlatSoftmax
-from hedgerow.methods.paths import Ancestry, constant
+from hedgerow.methods.label_paths import Ancestry, constant
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 from torch.nn import functional
 
 from hedgerow import likelihood
-from hedgerow.errors import ParameterError
+from hedgerow.errors import check_number
 from hedgerow.methods.base import DISTRIBUTION, Law, Method
-from hedgerow.methods.paths import Paths, constant, innermost, negative_log_share
+from hedgerow.methods.label_paths import Paths, constant, innermost, negative_log_share
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -48,8 +47,7 @@ class SoftLabels(Method):
 
     def __init__(self, hierarchy: Hierarchy, *, beta: float = 10.0) -> None:
         super().__init__(hierarchy)
-        if not (beta >= 0 and math.isfinite(beta)):
-            raise ParameterError(f"beta must be 0 or more, not {beta}.")
+        check_number("beta", beta, 0)
         self.paths = Paths(hierarchy)
         constant(self, "first", hierarchy.leaves_before[:-1])
         constant(self, "last", hierarchy.leaves_before[hierarchy.end])

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from hedgerow import likelihood
 from hedgerow.methods.base import NESTED, Law, Method
-from hedgerow.methods.paths import NOTHING, Paths, constant, slice_log_sums
+from hedgerow.methods.label_paths import NOTHING, Paths, constant, slice_log_sums
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, final
 
@@ -11,9 +10,9 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from hedgerow import likelihood
-from hedgerow.errors import ParameterError, ScoreError
+from hedgerow.errors import ParameterError, ScoreError, check_number
 from hedgerow.methods.base import NESTED, Law, Method
-from hedgerow.methods.paths import NOTHING, Paths, constant, in_slice, negative_log_share, nesting
+from hedgerow.methods.label_paths import NOTHING, Paths, constant, in_slice, negative_log_share, nesting
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -60,8 +59,7 @@ class SoftmaxMargin(Method):
         hard: bool = False,
     ) -> None:
         super().__init__(hierarchy)
-        if not (alpha >= 0 and math.isfinite(alpha)):
-            raise ParameterError(f"alpha must be 0 or more, not {alpha}.")
+        check_number("alpha", alpha, 0)
         self.alpha = alpha
         self.hard = hard
         self.unless_related = margin == "correct"

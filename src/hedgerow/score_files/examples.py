@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from hedgerow.errors import ScoreError
+from hedgerow.errors import ScoreError, check_each
 from hedgerow.likelihood import AnyLikelihoods, Scale, SparseLikelihoods
 
 if TYPE_CHECKING:
@@ -201,9 +201,7 @@ class Block:
 def as_column(name: str, given: ArrayLike, count: int) -> NDArray[Any]:
     """Return one entry for each example, checked, of the type of its fact or, without one, of the values."""
     values = np.asarray(given)
-    if values.shape != (count,):
-        got = f"{len(values):,}" if values.ndim == 1 else repr(given)[:80]
-        raise ScoreError(f"{name} needs one entry per example, {count:,}; got {got}.")
+    check_each(name, values.shape, count)
     fact = FACTS.get(name, Fact(dtype=object if values.dtype.kind in "US" else values.dtype.type))
     if fact.dtype not in (object, np.object_):
         return _checked_numbers(name, values, fact)

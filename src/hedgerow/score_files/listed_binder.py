@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, counted
+from hedgerow.likelihood import POSITIVE, PROBABILITIES, RowSource
 from hedgerow.score_files.examples import Block
 from hedgerow.score_files.labels import label_nodes
 from hedgerow.score_files.lineage_binding import ANYTHING, Binder, Bound, Unbound, beside
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
     from hedgerow.score_files.score_reading import ScoreReading
     from hedgerow.tree import Hierarchy, Indices
 
-_MOST = 1 + likelihood.SUM_TOLERANCE  # the largest sum of the scores of an example, which may be rounded
+
+_CONFIDENCES = PROBABILITIES._replace(rule="Confidences must lie between 0 and 1")
+_SCORES = PROBABILITIES._replace(highest=1 + likelihood.SUM_TOLERANCE)  # they may be rounded
 
 
 @final
@@ -49,7 +53,6 @@ class ListedBinder:
         self._listing = listing
         self._hierarchy = hierarchy
         self._reader = reader
-        self._votes = how.votes
         self._how = how
         self._bound = _BoundLineages(Binder(hierarchy, how.outside), reader)
 
@@ -79,60 +82,42 @@ class ListedBinder:
             )
 
     def _likelihoods(self, raw: ListedBlock) -> SparseLikelihoods:
-        node = self._bound.nodes(raw)
+        node, source = self._bound.nodes(raw), RowSource(self._reader.path, partial(self._where, raw))
+        check = partial(source.check_range, raw.value, name=partial(self._class, raw), row=raw.row.__getitem__)
         if self._listing == "lineages":
-            self._check(raw, 0, 1, "A confidence lies between 0 and 1")
+            check(_CONFIDENCES)
             below = node > 0
             return likelihood.from_lineages(
                 self._hierarchy, raw.row[below], node[below], raw.value[below], rows=len(raw)
             )
-        self._check_once(raw)
+        self._check_once(raw, source)
         if self._listing == "independent":
-            self._check(raw, 0, 1, "A probability lies between 0 and 1")
+            check(PROBABILITIES)
             row, node, value = _together(raw.row, node, raw.value, len(self._hierarchy), np.maximum)
             return likelihood.from_independent(self._hierarchy, row, node, value, rows=len(raw))
-        if self._votes:
-            self._check(raw, 0, np.inf, "A number of votes is 0 or more")
+        if self._how.votes:
+            check(POSITIVE)
         else:
-            votes = f"for numbers of votes, use {argument('votes', True)}"
-            self._check(raw, 0, _MOST, f"A score is a probability, between 0 and 1; {votes}")
-            self._check_sums(raw)
+            votes = f"If they are numbers of votes, use {argument('votes', True)}"
+            check(_SCORES, advice=f"{votes}.")
+            total = np.bincount(raw.row, weights=raw.value, minlength=len(raw))
+            alone = f"if each is the probability of its class alone, {argument('independent', True)}"
+            source.check_sums(total, "at most 1", f"{votes}; {alone}.")
         row, node, value = _together(raw.row, node, raw.value, len(self._hierarchy), np.add)
-        q = likelihood.from_top(self._hierarchy, row, node, value, rows=len(raw), renormalise=self._votes)
+        q = likelihood.from_top(self._hierarchy, row, node, value, rows=len(raw), renormalise=self._how.votes)
         return q if raw.call is None else q.called(self._bound.last(raw.call))
 
-    def _check(self, raw: ListedBlock, lowest: float, highest: float, rule: str) -> None:
-        value = raw.value
-        good = (value >= lowest) & (value <= highest) & (value < np.inf)  # NaN fails
-        if not good.all():
-            wrong = int(np.argmin(good))
-            found = "no number" if np.isnan(value[wrong]) else f"{value[wrong]:.6g}"
-            self._refuse(raw, wrong, f"has {found} for {self._class(raw, wrong)!r}. {rule}.")
-
-    def _check_once(self, raw: ListedBlock) -> None:
+    def _check_once(self, raw: ListedBlock, source: RowSource) -> None:
         key = raw.row * len(self._reader.lineages.steps) + raw.lineage
         ordered = np.sort(key)
         again = np.flatnonzero(ordered[1:] == ordered[:-1])
         if len(again):
             wrong = int(np.flatnonzero(key == ordered[again[0]])[1])
-            remedy = "Add up its scores, or remove the wrong one."
-            self._refuse(raw, wrong, f"lists {self._class(raw, wrong)!r} twice. {remedy}")
+            rule, remedy = "Each class has one score", "Add up its scores, or remove the wrong one."
+            raise source.error(rule, int(raw.row[wrong]), f"lists {self._class(raw, wrong)!r} twice", remedy)
 
-    def _check_sums(self, raw: ListedBlock) -> None:
-        total = np.bincount(raw.row, weights=raw.value, minlength=len(raw))
-        if total.max(initial=0) > _MOST:
-            example = int(np.argmax(total > _MOST))
-            wrong = int(np.searchsorted(raw.row, example))
-            remedy = (
-                f"Scores sum to at most 1; if they are numbers of votes, use {argument('votes', True)}; if each "
-                f"is the probability of its class alone, {argument('independent', True)}."
-            )
-            self._refuse(raw, wrong, f"has scores that sum to {total[example]:.6g}. {remedy}")
-
-    def _refuse(self, raw: ListedBlock, entry: int, problem: str) -> NoReturn:
-        example = int(raw.row[entry])
-        name, where = raw.texts["ids"][example].as_py(), self._reader.where(int(raw.place[example]))
-        raise ScoreError(f"{self._reader.path}: {name!r} in {where} {problem}")
+    def _where(self, raw: ListedBlock, example: int) -> str:
+        return f"{raw.texts['ids'][example].as_py()!r} in {self._reader.where(int(raw.place[example]))}"
 
     def _class(self, raw: ListedBlock, entry: int) -> str:
         steps = self._reader.lineages.steps[raw.lineage[entry]]

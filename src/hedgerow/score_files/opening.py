@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument
+from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, check_number
 from hedgerow.files import is_number, row_name
 from hedgerow.likelihood import restrict
 from hedgerow.score_files.class_tables import read_prior
@@ -80,8 +80,8 @@ def open_scores(
             f"reading must be a ScoreReading, such as ScoreReading(logits=True), not {reading!r}."
         )
     shown, how = os.fspath(path), (reading or ScoreReading()).resolved()
-    if block_rows is not None and block_rows < 1:
-        raise ParameterError(f"block_rows must be 1 or more, not {block_rows}.")
+    if block_rows is not None:
+        check_number("block_rows", block_rows, 1)
     if not isinstance(labels, bool | LabelFile):
         raise ParameterError(
             f"labels says whether labels are needed, True or False, not {labels!r}. A file of labels is "

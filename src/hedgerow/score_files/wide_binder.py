@@ -9,7 +9,8 @@ import numpy as np
 
 from hedgerow import likelihood
 from hedgerow.errors import ParameterError, ScoreError, UnknownNameError, argument, closest, counted, some
-from hedgerow.likelihood import ROUNDING, SUM_TOLERANCE, ColumnFit, Likelihoods, RangeCheck, RowSource, in_order
+from hedgerow.files import row_name
+from hedgerow.likelihood import ROUNDING, SUM_TOLERANCE, ColumnFit, Likelihoods, RowSource, in_order
 from hedgerow.score_files.examples import Block, as_names
 from hedgerow.score_files.labels import label_nodes
 from hedgerow.score_files.score_reading import ScoreReading, class_columns_argument
@@ -28,7 +29,6 @@ _NODE_LOGITS = (
     "Turn them into likelihoods first (hedgerow.likelihood has one function for each kind of model), or give "
     "logits of the leaves only."
 )
-_AGAIN = "Remove the row, or compute its scores again."
 _NEARLY = 0.05  # relative tolerance for sums of rounded numbers
 _COLUMNS_OF_LONG = 4  # at most, besides those about the examples
 
@@ -40,10 +40,8 @@ class WideBinder:
     def __init__(self, hierarchy: Hierarchy, reader: WideReader, how: ScoreReading) -> None:
         self._hierarchy = hierarchy
         self._reader = reader
-        self._outside = how.outside
         self._how = how
         check_clash(hierarchy, reader)
-        self._independent = how.independent
         if how.outside and how.columns != "own" and not how.independent:
             raise ParameterError(
                 f"{reader.path} has a column per class: classes outside the tree also need "
@@ -52,17 +50,17 @@ class WideBinder:
         self.fit = column_fit(hierarchy, reader, how)
         if self.fit.kind is None:
             raise UnknownNameError(misfit(hierarchy, reader, self.fit))
-        self._logits = how.logits
         self._content = "logits" if how.logits and reader.content == "probabilities" else reader.content
         self._renormalise = how.renormalise or how.votes
         self._refuse_undefined()
 
     def _refuse_undefined(self) -> None:
         path, kind = self._reader.path, self.fit.kind
-        if self._independent and (self._content != "probabilities" or self._renormalise):
+        if self._how.independent and (self._content != "probabilities" or self._renormalise):
+            other = argument("logits", True) if self._how.logits else "other options about the scores"
             raise ParameterError(
-                f"{argument('independent', True)} is for probabilities of single classes: leave out "
-                f"{argument('logits', True) if self._logits else 'other options about the scores'}, or the former."
+                f"{argument('independent', True)} is for probabilities of single classes: leave out {other}, or "
+                f"the former."
             )
         if self._content == "logits" and kind == "nodes":
             raise ScoreError(f"{path} holds logits, but {_NODE_LOGITS}")
@@ -103,47 +101,37 @@ class WideBinder:
 
     def _likelihoods(self, scores: NDArray[Any], start: int) -> Likelihoods | SparseLikelihoods:
         tree, reader, kind = self._hierarchy, self._reader, self.fit.kind
-        if self._independent:
-            return self._independent_likelihoods(_as_floats(scores), start)
-        logits: NDArray[Any] | None = None
+        names, outside, divide = reader.classes, self._how.outside, self._renormalise
+        tolerance = likelihood.sum_tolerance(reader.dtype)
         source = RowSource(
-            reader.path, start, _if_logits(), self._if_less(), likelihood.sum_tolerance(reader.dtype)
+            reader.path, lambda row: row_name(reader.path, start + row), _if_logits(), self._if_less(), tolerance
         )
+        scores = _as_floats(scores)
+        if self._how.independent:
+            return self._independent_likelihoods(scores, source)
+        logits: NDArray[Any] | None = None
         if self._content == "logits":
-            scores = _as_floats(scores)
-            self._check_logits(scores, source)
+            source.check_logits(scores, names.__getitem__)
             if kind == "own":
                 from scipy import special
 
-                q = likelihood.from_columns(tree, special.softmax(scores, axis=1), reader.classes, self._outside)
+                q = likelihood.from_columns(tree, special.softmax(scores, axis=1), names, outside)
             else:
                 logits = self._ordered(scores, -np.inf)
                 q = likelihood.flat_softmax(tree, logits)
         elif kind == "own":
-            names, divide = reader.classes, self._renormalise
-            q = likelihood.from_columns(tree, scores, names, self._outside, renormalise=divide, source=source)
+            q = likelihood.from_columns(tree, scores, names, outside, renormalise=divide, source=source)
         elif kind == "leaves":
-            q = likelihood.from_leaves(
-                tree, self._ordered(_as_floats(scores)), renormalise=self._renormalise, source=source
-            )
+            q = likelihood.from_leaves(tree, self._ordered(scores), renormalise=divide, source=source)
         else:
             q = self._node_likelihoods(scores, source)
-        found = Likelihoods.checked(tree, q, reader.scale)
-        found.logits = logits
-        return found
+        return Likelihoods.checked(tree, q, reader.scale, logits=logits)
 
-    def _independent_likelihoods(self, scores: NDArray[Any], start: int) -> SparseLikelihoods:
+    def _independent_likelihoods(self, scores: NDArray[Any], source: RowSource) -> SparseLikelihoods:
         """Return the likelihoods of classes at any depth, each with a probability of its own."""
-        good = (scores >= 0) & (scores <= 1)
-        if not good.all():
-            row, column = np.argwhere(~good)[0]
-            found = "no number" if np.isnan(scores[row, column]) else f"{scores[row, column]:.6g}"
-            source = RowSource(self._reader.path, start, _if_logits(), "")
-            problem = f"has {found} for {self._reader.classes[column]!r}"
-            raise source.error("A probability lies between 0 and 1", int(row), problem, _AGAIN)
-        place = self.fit.place
-        nodes = np.flatnonzero(place < scores.shape[1])
-        values = scores[:, place[nodes]]
+        source.check_range(scores, likelihood.PROBABILITIES, self._reader.classes.__getitem__)
+        nodes = np.flatnonzero(self.fit.place < scores.shape[1])
+        values = scores[:, self.fit.place[nodes]]
         row = np.repeat(np.arange(len(scores)), len(nodes))
         return likelihood.from_independent(
             self._hierarchy, row, np.tile(nodes, len(scores)), values.ravel(), rows=len(scores)
@@ -152,15 +140,13 @@ class WideBinder:
     def _node_likelihoods(self, scores: NDArray[Any], source: RowSource) -> NDArray[Any]:
         """Return columns in node order, checked; a root without a column is certain."""
         tree, scale = self._hierarchy, self._reader.scale
-        half = likelihood.sum_tolerance(self._reader.dtype)
-        scores = _as_floats(scores)
+        bounds = likelihood.Bounds.of(scale, source.tolerance if source.tolerance > SUM_TOLERANCE else ROUNDING)
+        advice = f"If they are logits ({argument('logits', True)} is for leaves): {_NODE_LOGITS}"
+        source.check_range(scores, bounds, self._reader.classes.__getitem__, advice)
         certain = likelihood.CERTAIN[scale]
         q = np.full((len(scores), len(tree)), certain, dtype=scores.dtype)
-        q[:, len(tree) - len(self.fit.place) :] = self._ordered(scores)
-        tolerance = half if half > SUM_TOLERANCE else ROUNDING
-        advice = f"If they are logits ({argument('logits', True)} is for leaves): {_NODE_LOGITS}"
-        checked = RangeCheck(tree, scale, tolerance=tolerance, source=source, advice=advice)(q, 0)
-        return np.asarray(np.minimum(checked, certain))
+        q[:, len(tree) - len(self.fit.place) :] = np.minimum(self._ordered(scores), certain)
+        return q
 
     def _ordered(self, scores: NDArray[Any], missing: float = 0.0) -> NDArray[Any]:
         place = self.fit.place
@@ -172,18 +158,6 @@ class WideBinder:
         own = argument("columns", "own")
         return f"{self.fit.notice} If each column is the probability of its class itself, use {own}."
 
-    def _check_logits(self, scores: NDArray[Any], source: RowSource) -> None:
-        good = np.isfinite(scores.max(axis=1))  # -inf means probability 0, unless all are; NaN is the max if there
-        if good.all():
-            return
-        row = int(np.argmin(good))
-        rule = "Logits must be finite (or -inf)"
-        if np.all(scores[row] == -np.inf):
-            raise source.error(rule, row, "has -inf for every class, which is no distribution", _AGAIN)
-        column = int(np.argmax(~(scores[row] < np.inf)))
-        found = "no number (NaN)" if np.isnan(scores[row, column]) else f"{scores[row, column]:.6g}"
-        raise source.error(rule, row, f"has {found} for {self._reader.classes[column]!r}", _AGAIN)
-
     def _likely_probabilities(self, scores: NDArray[Any]) -> str | None:
         """Return a warning if scores that are read as logits look like probabilities."""
         if self._content != "logits" or scores.shape[1] < 2 or scores.min() < 0:
@@ -192,7 +166,7 @@ class WideBinder:
         for whole, what in ((1, "probabilities: 0 or more, summing to 1"), (100, "percentages: summing to 100")):
             if np.abs(total - whole).max() <= _NEARLY * whole:
                 remedy = (
-                    f"leave out {argument('logits', True)}" if self._logits else "save them as 'probabilities'"
+                    f"leave out {argument('logits', True)}" if self._how.logits else "save them as 'probabilities'"
                 ) + ("" if whole == 1 else f" and use {argument('renormalise', True)}")
                 return (
                     f"The scores were read as logits, but every row looks like {what}, or nearly. If that is what "

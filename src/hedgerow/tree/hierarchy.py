@@ -735,8 +735,7 @@ class Hierarchy(Derives):
         With `per_parent`, the share is taken among the leaves of each parent. A share that is not a whole number
         is rounded up or down at random: half of an only child is a coin toss.
         """
-        if not 0 <= fraction <= 1:
-            raise ParameterError(f"fraction must lie between 0 and 1, not {fraction}.")
+        check_number("fraction", fraction, 0, 1)
         random = np.random.default_rng(seed)
         group = self.parent[self.leaves] if per_parent else np.zeros_like(self.leaves)
         shuffled = np.lexsort((random.random(len(group)), group))

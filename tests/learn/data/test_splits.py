@@ -53,7 +53,7 @@ def test_the_shape_that_a_model_sees(inputs: object, shape: tuple[int, ...]) -> 
 @pytest.mark.parametrize(
     ("inputs", "labels", "message"),
     [
-        (np.zeros((2, 3)), [0], "one entry per example, 2 in all"),
+        (np.zeros((2, 3)), [0], "one entry per example, 2; got 1"),
         (np.zeros((2, 3, 4)), [0, 0], "got float64 of shape (2, 3, 4)"),
         (np.zeros((2, 3, 4, 4), np.uint8), [0, 0], "shape (2, 3, 4, 4)"),
         (np.array([["a"], ["b"]]), [0, 0], "numbers or image files"),

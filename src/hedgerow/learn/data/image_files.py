@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from hedgerow.errors import FileError, ParameterError
+from hedgerow.errors import FileError, ParameterError, check_number
 from hedgerow.files import reading
 from hedgerow.learn.data.image_cache import ImageCache, Kept
 
@@ -60,8 +60,7 @@ class ImageFiles:
     def __post_init__(self) -> None:
         if self.channels not in (1, 3):
             raise ParameterError(f"channels={self.channels}: images are read with 1 or 3 channels.")
-        if self.size < 1:
-            raise ParameterError(f"size={self.size}: images need at least 1 pixel per side.")
+        check_number("size", self.size, 1)
 
     @classmethod
     def of(

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch.utils.data import Dataset
 
-from hedgerow.errors import ParameterError, ScoreError, as_settings
+from hedgerow.errors import ParameterError, ScoreError, as_settings, check_each, check_number
 from hedgerow.learn.data.image_files import ImageFiles
 
 if TYPE_CHECKING:
@@ -65,11 +65,7 @@ class LabelledInputs:
         given = np.arange(len(self.inputs)) if ids is None else ids
         object.__setattr__(self, "ids", np.asarray(given, dtype=np.str_))
         for what, array in (("labels", self.labels), ("ids", self.ids)):
-            if array.shape != (len(self.inputs),):
-                raise ScoreError(
-                    f"{what} must hold one entry per example, {len(self.inputs):,} in all; its shape is "
-                    f"{array.shape}."
-                )
+            check_each(what, array.shape, len(self.inputs))
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -92,8 +88,7 @@ class LabelledInputs:
         """Return the examples at the given positions, in that order, or those that a mask selects."""
         chosen = np.asarray(indices)
         if chosen.dtype == bool:
-            if chosen.shape != (len(self),):
-                raise ScoreError(f"A mask needs one entry per example, {len(self):,}; got shape {chosen.shape}.")
+            check_each("A mask", chosen.shape, len(self))
             chosen = np.flatnonzero(chosen)
         chosen = chosen.astype(np.int64)
         return LabelledInputs(self.inputs[chosen], self.labels[chosen], self.ids[chosen])
@@ -156,8 +151,7 @@ def hold_out(examples: LabelledInputs, share: float, seed: int) -> tuple[Labelle
     Fractions are rounded up or down at random, so that small classes lose their share on average. No class loses
     its last example.
     """
-    if not 0 < share < 1:
-        raise ParameterError(f"The share to hold out must be between 0 and 1; got {share}.")
+    check_number("The share to hold out", share, 0, 1, with_ends=False)
     rng = np.random.default_rng(seed)
     order = np.lexsort((rng.random(len(examples)), examples.labels))
     _, first, size = np.unique(examples.labels[order], return_index=True, return_counts=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from matplotlib.lines import Line2D
 
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, check_number
 from hedgerow.show.curve_lines import (
     AXIS_NAMES,
     DEFAULT_RULES,
@@ -110,8 +110,7 @@ class Style:
         if thresholds is None:
             thresholds = THRESHOLDS if len(systems) <= 2 else ()
         for tau in thresholds:
-            if not 0 < tau < 1:
-                raise ParameterError(f"thresholds must lie between 0 and 1, as probabilities; got {tau!r}.")
+            check_number("A threshold, a probability,", tau, 0, 1, with_ends=False)
         self.systems = systems
         self.thresholds = tuple(thresholds)
         self.rules = [rule for rule in rules if any(rule in system.rules for system in systems)]

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, check_number
 from hedgerow.show.figures.style import COLOURS, MARKERS, literal
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ def reliability_figure(found: Mapping[str, Reliability], *, columns: int = 4) ->
     """
     if not found:
         raise ParameterError("There is nothing to draw: give at least one reliability.")
-    if columns < 1:
-        raise ParameterError(f"columns must be 1 or more, not {columns!r}.")
+    check_number("columns", columns, 1)
     depths, *others = {len(each.errors) for each in found.values()}
     if others:
         raise ParameterError("The trees of these models have different depths. Draw a figure for each tree.")

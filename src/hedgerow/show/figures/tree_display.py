@@ -12,7 +12,7 @@ from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.lines import Line2D
 from matplotlib.textpath import TextPath
 
-from hedgerow.errors import ParameterError, ScoreError, a_number, counted
+from hedgerow.errors import ParameterError, ScoreError, check_number, counted
 from hedgerow.likelihood import from_probability
 from hedgerow.measure import Evaluation, metrics
 from hedgerow.show.curve_lines import height_ticks
@@ -128,8 +128,7 @@ class TreeDisplay:
         """Count the answers of an evaluation at a threshold, which is a probability; see `from_answers`."""
         if not isinstance(evaluation, Evaluation):
             raise ParameterError(f"evaluation must be an Evaluation with its examples, not {evaluation!r}.")
-        if not 0 <= a_number(tau, "tau") <= 1:
-            raise ParameterError(f"tau must lie between 0 and 1, as a probability; got {tau!r}.")
+        check_number("tau, a probability,", tau, 0, 1)
         answers = evaluation.events.answers_above(float(from_probability(tau, evaluation.scale)))
         return cls.from_answers(
             evaluation.hierarchy,

@@ -9,7 +9,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import ScoreError
-from hedgerow.measure.calibration import Reliability, calibration_error
+from hedgerow.measure.reliability import Reliability, calibration_error
 
 
 def test_calibration_error() -> None:

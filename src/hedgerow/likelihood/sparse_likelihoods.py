@@ -13,7 +13,8 @@ import numpy as np
 
 from hedgerow.arrays import Derives, as_numpy, take_rows
 from hedgerow.errors import ParameterError, ScoreError, argument
-from hedgerow.likelihood.scales import BOTTOM, CERTAIN, ROUNDING, Scale, check_scale, to_probability
+from hedgerow.likelihood.checks import Bounds, RowSource
+from hedgerow.likelihood.scales import BOTTOM, CERTAIN, Scale, check_scale, to_probability
 from hedgerow.likelihood.treatment import Treatment
 
 if TYPE_CHECKING:
@@ -71,7 +72,14 @@ class SparseLikelihoods(Derives):
         first, nodes = (as_numpy(each).astype(np.int64, copy=False) for each in (start, node))
         values = as_numpy(value).astype(np.float64, copy=False)
         _check_layout(hierarchy, first, nodes, values)
-        values = _in_range(hierarchy, first, nodes, values, scale)
+        _, highest = RowSource(where="example {}".format).check_range(
+            values,
+            Bounds.of(scale),
+            lambda entry: hierarchy.names[nodes[entry]],
+            row=lambda entry: int(np.searchsorted(first, entry, "right")) - 1,
+        )
+        if scale == "probability" and highest > 1:
+            values = np.minimum(values, 1.0)
         kept = values > BOTTOM[scale]
         if not kept.all():
             first, nodes, values = np.append(0, np.cumsum(kept))[first], nodes[kept], values[kept]
@@ -207,9 +215,7 @@ class SparseLikelihoods(Derives):
         values = np.full((len(self), len(self.hierarchy)), BOTTOM[self.scale])
         values[:, 0] = CERTAIN[self.scale]
         values[self.row, self.node] = self.value
-        dense = Likelihoods.checked(self.hierarchy, values, self.scale)
-        dense.treatment = self.treatment
-        return dense
+        return Likelihoods.checked(self.hierarchy, values, self.scale, self.treatment)
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -256,19 +262,3 @@ def _check_layout(hierarchy: Hierarchy, start: Indices, node: Indices, value: ND
             f"Nodes must ascend within each example; entry {np.argmax(falls)} does not. likelihood.from_lineages "
             f"takes entries in any order."
         )
-
-
-def _in_range(
-    hierarchy: Hierarchy, start: Indices, node: Indices, value: NDArray[np.float64], scale: Scale
-) -> NDArray[np.float64]:
-    """Return the values, lowered to 1 if just above; raise an error for NaN and impossible values."""
-    bad = np.isnan(value) if scale != "probability" else ~((value >= 0) & (value <= 1 + ROUNDING))
-    if bad.any():
-        entry = int(np.argmax(bad))
-        row = int(np.searchsorted(start, entry, "right")) - 1
-        wanted = "lie between 0 and 1" if scale == "probability" else "be numbers"
-        raise ScoreError(
-            f"Likelihoods must {wanted}; example {row} has {value[entry]:.6g} for "
-            f"{hierarchy.names[node[entry]]!r}."
-        )
-    return np.minimum(value, 1.0) if scale == "probability" else value
