@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from hedgerow.files import json_array
 from hedgerow.measure.events import Events
-from hedgerow.measure.saved import Arrays, Contents, packed_json
 from hedgerow.score_files import ABOUT
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hedgerow import files
     from hedgerow.tree import Names
 
 
@@ -37,27 +38,22 @@ class Answers:
     images: Names | None = None
 
     @classmethod
-    def unpacked(cls, found: Contents, rules: Sequence[str], examples: int) -> Answers:
-        """Take the answers of the rules, and what is known about the examples, from a file."""
+    def unpacked(cls, arrays: files.Arrays, rules: Sequence[str], examples: int, nodes: int) -> Answers:
+        """Take the answers of the rules, and what is known about the examples."""
         if not {"leaf", "majority"} <= set(rules):
             raise ValueError("the answers of a rule are missing")
-        last = len(found.hierarchy) - 1
         return cls(
-            {rule: found.array(f"prediction:{rule}", np.int32, examples, 0, last) for rule in rules},
-            {rule: found.array(f"confidence:{rule}", np.float64, examples, 0.0, 1.0) for rule in rules},
-            **{key: found.texts(key, examples) for key in ABOUT if key in found.arrays},
+            {rule: arrays.take(f"prediction:{rule}", np.int32, examples, low=0, high=nodes - 1) for rule in rules},
+            {rule: arrays.take(f"confidence:{rule}", np.float64, examples, low=0, high=1) for rule in rules},
+            **{key: arrays.take_texts(key, examples) for key in ABOUT if key in arrays},
         )
 
-    def packed(self) -> Arrays:
+    def packed(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that `unpacked` takes."""
-        arrays: Arrays = {}
-        for rule, nodes in self.predictions.items():
-            arrays[f"prediction:{rule}"] = nodes
-            arrays[f"confidence:{rule}"] = self.confidence[rule]
-        for key in ABOUT:
-            if (values := getattr(self, key)) is not None:
-                arrays[key] = packed_json(values.tolist())
-        return arrays
+        predictions = {f"prediction:{rule}": nodes for rule, nodes in self.predictions.items()}
+        confidence = {f"confidence:{rule}": values for rule, values in self.confidence.items()}
+        known = {key: values for key in ABOUT if (values := getattr(self, key)) is not None}
+        return predictions | confidence | {key: json_array(values.tolist()) for key, values in known.items()}
 
     def taken(self, rows: NDArray[Any] | slice) -> Answers:
         """Return the answers for some examples, given by a mask, by positions or as a slice."""

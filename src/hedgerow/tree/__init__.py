@@ -12,7 +12,14 @@ from hedgerow.tree.layout import Indices
 from hedgerow.tree.names import Names
 from hedgerow.tree.node import Node
 from hedgerow.tree.parts import cut_down, read_names, refuse_unknown, unknown_names, with_plain_names
-from hedgerow.tree.settings import BelowLabel, InformationKind, SettingKeywords, Settings, SingleChild
+from hedgerow.tree.settings import (
+    BelowLabel,
+    InformationKind,
+    SavedSettings,
+    SettingKeywords,
+    Settings,
+    SingleChild,
+)
 from hedgerow.tree.tree_reading import (
     FORMATS,
     TreeFormat,
@@ -34,6 +41,7 @@ __all__ = [
     "Node",
     "NodeTable",
     "Problem",
+    "SavedSettings",
     "SavedTree",
     "SettingKeywords",
     "Settings",
