@@ -26,12 +26,12 @@ def point_schema() -> dict[str, Any]:
     asked["properties"]["rule"]["enum"] = list(FAMILIES)
     asked["properties"]["guarantee"]["enum"] = list(GUARANTEES)
     settings["properties"]["information"]["enum"] = list(get_args(InformationKind))
-    envelope = {
+    first = {
         "format": {"type": "string", "const": POINT.format, "description": "What the file is."},
         "schema": {"type": "integer", "const": POINT.schema, "description": "The version of the format."},
-        "digest": {"type": "string", "description": "The SHA-256, in hexadecimal, of everything else."},
     }
-    schema["properties"] = envelope | schema["properties"]
-    schema["required"] = [*envelope, *schema["required"]]
+    last = {"digest": {"type": "string", "description": "The SHA-256, in hexadecimal, of everything else."}}
+    schema["properties"] = first | schema["properties"] | last
+    schema["required"] = [*first, *schema["required"], *last]
     draft = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": draft, **parts.pop("PointFile"), "title": POINT.format, "$defs": parts}

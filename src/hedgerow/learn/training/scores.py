@@ -106,7 +106,7 @@ def _narrow(q: SparseLikelihoods) -> tuple[NDArray[Any], ...]:
 def open_test_scores(path: Path, hierarchy: Hierarchy, *, labels: bool = True) -> Scores:
     """Open what `write_test_scores` wrote."""
     with Archive(path) as archive:
-        compact = "node" in archive.arrays
+        compact = "about" in archive.arrays
     return _open_compact(path, hierarchy, labels) if compact else open_scores(path, hierarchy, labels=labels)
 
 
