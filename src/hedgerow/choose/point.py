@@ -62,31 +62,25 @@ class OperatingPoint:
     )
     scale: Scale = described("The scale of the likelihoods.")
     at_most: bool = described(
-        "Whether the target is an upper limit, because lower values of the metric are better.", default=False
+        "Whether the target is an upper limit, because lower values of the metric are better.", False
     )
     root_is_safe: bool = described(
-        "Whether the root always keeps the promise; otherwise, the most specific answers keep it best.",
-        default=True,
+        "Whether the root always keeps the promise; otherwise, the most specific answers keep it best.", True
     )
     weight_steps: tuple[tuple[float, float], ...] = described(
         "With weights: pairs of a largest weight and a threshold, from cautious to bold. An example of weight w "
         "gets the last threshold whose largest weight is at least w, or the root if there is none. `thresholds` "
         "holds that of the mean weight.",
-        default=(),
+        (),
     )
     merged: tuple[tuple[str, ...], ...] = described(
-        "The groups or clades that share a threshold and a promise, because some of them had too few examples.",
-        default=(),
+        "The groups or clades that share a threshold and a promise, because some of them had too few examples.", ()
     )
-    temperature: Annotated[float, Meta(gt=0)] = described(
-        "The number that the scores were divided by.", default=1.0
-    )
-    prior: str | None = described("The digest of the prior of the likelihoods; None without one.", default=None)
-    pool: Pooling | None = described(
-        "How the examples of each event were pooled; None without events.", default=None
-    )
-    examples: Count = described("The number of examples that the point was chosen with.", default=0)
-    clusters: Count | None = described("The number of their clusters; None without clusters.", default=None)
+    temperature: Annotated[float, Meta(gt=0)] = described("The number that the scores were divided by.", 1.0)
+    prior: str | None = described("The digest of the prior of the likelihoods; None without one.", None)
+    pool: Pooling | None = described("How the examples of each event were pooled; None without events.", None)
+    examples: Count = described("The number of examples that the point was chosen with.", 0)
+    clusters: Count | None = described("The number of their clusters; None without clusters.", None)
     calibrated_on: Mapping[str, tuple[Count, Count]] = described(
         "The number of units (examples or clusters) and of examples that each promise was calibrated on. By "
         'group, clade or rank, "unknown RANK", or "" for all. With weights or expected shares, the number of '
@@ -94,12 +88,11 @@ class OperatingPoint:
         default_factory=dict,
     )
     tip_counts: tuple[Count, ...] = described(
-        "How many units have the likelihood of their most likely tip in each bin: see `hedgerow.choose.tips`.",
-        default=(),
+        "How many units have the likelihood of their most likely tip in each bin: see `hedgerow.choose.tips`.", ()
     )
-    notes: tuple[str, ...] = described("Warnings about this point, as sentences.", default=())
-    created: str = described("When it was chosen (UTC).", default="")
-    version: str = described("The version of hedgerow that chose it.", default="")
+    notes: tuple[str, ...] = described("Warnings about this point, as sentences.", ())
+    created: str = described("When it was chosen (UTC).", "")
+    version: str = described("The version of hedgerow that chose it.", "")
 
     @property
     def rule(self) -> str:

@@ -112,9 +112,9 @@ class Request:
         "answered|RANK|DEPTH",
         "Make the promise about the answers below the root, or at a rank (or depth) or below it, not about all.",
     )
-    groups: bool = described("Whether each group has its own threshold and promise.", default=False)
-    clusters: bool = described("Whether the promise is for an example of a new cluster.", default=False)
-    weights: bool = described("Whether calibration examples count by weights.", default=False)
+    groups: bool = described("Whether each group has its own threshold and promise.", False)
+    clusters: bool = described("Whether the promise is for an example of a new cluster.", False)
+    weights: bool = described("Whether calibration examples count by weights.", False)
     expect: Mapping[str, Fraction] | None = _option(
         "FILE",
         "The shares of classes where the point will be used: a table of class and share.",

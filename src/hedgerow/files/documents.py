@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeVar, final, get_type_hints
 
@@ -212,9 +212,9 @@ def content_digest(content: Mapping[str, Any], arrays: ArraysByName = _NO_ARRAYS
     return digest.hexdigest()
 
 
-def described(text: str, **default: Any) -> Any:
-    """Return a field of a dataclass with a description, and the default that `dataclasses.field` takes."""
-    return field(metadata={"about": text}, **default)
+def described(text: str, default: Any = MISSING, **more: Any) -> Any:
+    """Return a field of a dataclass with a description; the rest is for `dataclasses.field`."""
+    return field(metadata={"about": text}, default=default, **more)
 
 
 def descriptions(kind: Any) -> dict[str, str]:
@@ -222,7 +222,7 @@ def descriptions(kind: Any) -> dict[str, str]:
 
     >>> @dataclass
     ... class Note:
-    ...     text: str = described("What to remember.", default="")
+    ...     text: str = described("What to remember.", "")
     >>> descriptions(Note)
     {'text': 'What to remember.'}
     """

@@ -57,11 +57,13 @@ _QUICK = ((0x21, 0x180), (0x370, 0x460), (0x2190, 0x2200))
 _VERSION = 1  # of the drawing; cache files of other versions are not read
 
 
-class _Cached(msgspec.Struct, forbid_unknown_fields=True):
-    """What a cache file says besides its arrays: nothing, as its name says what it holds."""
+class _Drawn(msgspec.Struct, forbid_unknown_fields=True):
+    """What a cache file says besides its images."""
+
+    characters: str
 
 
-_CACHE = Document("hedgerow glyphs", 1, _Cached, "drawn glyphs", "Delete it: they are then drawn again.")
+_CACHE = Document("hedgerow glyphs", 1, _Drawn, "drawn glyphs", "Delete it: they are then drawn again.")
 
 
 def load_glyphs(
@@ -99,17 +101,15 @@ def load_glyphs(
 
     path = cache_folder() / f"glyphs-{size}-{draws}x{pixels}-seed{seed}-{_versions()}.npz"
     try:
-        with _CACHE.reading_archive(path) as (_, arrays):
-            codes = arrays.take("codes", np.int64, None)
-            images = arrays.take("images", np.uint8, len(FACES), len(codes), draws, pixels, pixels)
-        characters = [chr(code) for code in codes.tolist()]
+        with _CACHE.reading_archive(path) as (about, arrays):
+            characters = list(about.characters)
+            images = arrays.take("images", np.uint8, len(FACES), len(characters), draws, pixels, pixels)
     except (OSError, FileError):  # it is absent or damaged
         characters = _chosen(size)
-        codes = np.array([ord(character) for character in characters])
         images = draw(characters, draws, pixels, seed, progress)
         with suppress(OSError, FileError):  # where it cannot be written, glyphs are drawn each time
             path.parent.mkdir(parents=True, exist_ok=True)
-            _CACHE.write_archive(path, _Cached(), {"codes": codes, "images": images}, compressed=False)
+            _CACHE.write_archive(path, _Drawn("".join(characters)), {"images": images}, compressed=False)
     hierarchy = character_tree(characters)
     train = tuple(face for face in FACES if face not in (*TEST_FACES, *VAL_FACES))
     parts: dict[Split, tuple[str, ...]] = {"train": train, "val": VAL_FACES, "test": TEST_FACES}

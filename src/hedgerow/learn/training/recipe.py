@@ -99,32 +99,32 @@ class Choice:
 class Optimiser(Section):
     """How the weights are fitted."""
 
-    epochs: _Count = described("Passes over the training data.", default=20)
-    batch_size: _Count = described("Mini-batch size, over all devices.", default=64)
+    epochs: _Count = described("Passes over the training data.", 20)
+    batch_size: _Count = described("Mini-batch size, over all devices.", 64)
     least_steps: _Count = described(
-        "An epoch passes over small data several times, to have about this many batches or more.", default=1
+        "An epoch passes over small data several times, to have about this many batches or more.", 1
     )
-    lr: _Rate = described("Initial learning rate.", default=0.01)
+    lr: _Rate = described("Initial learning rate.", 0.01)
     schedule: Literal["cosine", "constant"] = described(
-        'How the learning rate changes: "cosine" (down to 0) or "constant".', default="cosine"
+        'How the learning rate changes: "cosine" (down to 0) or "constant".', "cosine"
     )
     kind: Literal["sgd", "adamw", "per-output"] = described(
         '"sgd" (with momentum), "adamw", or "per-output" (the solver of HedgedClassifier; for scaled features).',
-        default="sgd",
+        "sgd",
     )
-    momentum: _Share = described("Momentum of SGD.", default=0.9)
+    momentum: _Share = described("Momentum of SGD.", 0.9)
     even_steps: Literal["yes", "no"] = described(
         "Whether SGD takes steps for each output that suit the method: see `hedgerow.methods.HierarchicalHead`.",
-        default="yes",
+        "yes",
     )
-    weight_decay: _Decay = described("Weight decay of SGD and AdamW.", default=3e-4)
+    weight_decay: _Decay = described("Weight decay of SGD and AdamW.", 3e-4)
     C: _Limit = described(
         'Penalty of "per-output", as in HedgedClassifier: smaller is stronger. 0 chooses it as HedgedClassifier '
         "does if the model is linear with scaled inputs, and otherwise by the number of examples per label.",
-        default=0.0,
+        0.0,
     )
-    accumulate: _Count = described("Batches whose gradients are added up before each step.", default=1)
-    clip: _Limit = described("Largest norm of the gradient; 0 for no limit.", default=0.0)
+    accumulate: _Count = described("Batches whose gradients are added up before each step.", 1)
+    clip: _Limit = described("Largest norm of the gradient; 0 for no limit.", 0.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -148,38 +148,35 @@ class Optimiser(Section):
 class Run(Section):
     """Where and how it runs."""
 
-    seed: _Seed = described(
-        "Random seed: of weights, the order of the data, changes to images, tree cuts.", default=0
-    )
-    devices: _Processes = described("Devices per machine; with several, one process each.", default=1)
+    seed: _Seed = described("Random seed: of weights, the order of the data, changes to images, tree cuts.", 0)
+    devices: _Processes = described("Devices per machine; with several, one process each.", 1)
     nodes: _Machines = described(
-        "Number of machines; start the command on each of them, with torchrun or SLURM.", default=1
+        "Number of machines; start the command on each of them, with torchrun or SLURM.", 1
     )
     strategy: Literal["auto", "ddp", "fsdp"] = described(
         'How processes work together: "auto" (ddp if there are several), "ddp" or "fsdp" (GPUs share the '
         "weights).",
-        default="auto",
+        "auto",
     )
     accelerator: Literal["auto", "cpu", "gpu"] = described(
-        '"auto" (a GPU if there is one), "cpu" or "gpu".', default="auto"
+        '"auto" (a GPU if there is one), "cpu" or "gpu".', "auto"
     )
     precision: Literal["auto", "32", "bf16-mixed", "16-mixed"] = described(
-        '"auto" (bf16-mixed on a GPU, 32 otherwise), "32", "bf16-mixed" or "16-mixed".', default="auto"
+        '"auto" (bf16-mixed on a GPU, 32 otherwise), "32", "bf16-mixed" or "16-mixed".', "auto"
     )
     compile: Literal["auto", "yes", "no"] = described(
-        'Whether to compile the model and its loss: "auto" (on a GPU), "yes" or "no".', default="auto"
+        'Whether to compile the model and its loss: "auto" (on a GPU), "yes" or "no".', "auto"
     )
     workers: _Workers = described(
-        "Processes that load image files, per device; -1 for one per core. Not used for data in memory.",
-        default=-1,
+        "Processes that load image files, per device; -1 for one per core. Not used for data in memory.", -1
     )
     scores: Kept = described(
         'The scores of the test data to keep: "all", "compact" (what thresholds need), "none", or "auto" '
         "(all up to 100 MB, compact beyond).",
-        default="auto",
+        "auto",
     )
     monitor: Literal["AP", "AC", "AC_exact", "R@90C", "R@95C", "majority_F1"] = described(
-        "The summary metric of the validation data by which the best checkpoint is chosen.", default="AP"
+        "The summary metric of the validation data by which the best checkpoint is chosen.", "AP"
     )
 
     @property
@@ -193,13 +190,11 @@ class Run(Section):
 class Recipe:
     """A whole training run."""
 
-    data: Choice = described("The data set: see `hedgerow.learn.data`.", default=Choice("glyphs"))
-    model: Choice = described(
-        "What maps an input to features: see `hedgerow.learn.models`.", default=Choice("cnn")
-    )
-    method: Choice = described("Loss and likelihood: see `hedgerow.methods`.", default=Choice("flat-softmax"))
-    optimiser: Optimiser = described("How the weights are fitted.", default=Optimiser())
-    run: Run = described("Where and how it runs.", default=Run())
+    data: Choice = described("The data set: see `hedgerow.learn.data`.", Choice("glyphs"))
+    model: Choice = described("What maps an input to features: see `hedgerow.learn.models`.", Choice("cnn"))
+    method: Choice = described("Loss and likelihood: see `hedgerow.methods`.", Choice("flat-softmax"))
+    optimiser: Optimiser = described("How the weights are fitted.", Optimiser())
+    run: Run = described("Where and how it runs.", Run())
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, Any], where: str = "The recipe") -> Self:
