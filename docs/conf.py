@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from base64 import b64encode
+from dataclasses import fields, is_dataclass
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import hedgerow
+from hedgerow.files import descriptions
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -141,6 +143,13 @@ def add_headings(_app: Sphinx, _what: str, _name: str, _object: Any, _options: A
     lines[:] = with_headings(lines)
 
 
+def add_fields(_app: Sphinx, what: str, _name: str, thing: Any, _options: Any, lines: list[str]) -> None:
+    """Add to a dataclass the fields that its declaration describes; napoleon then shows them."""
+    if what == "class" and is_dataclass(thing) and all("about" in each.metadata for each in fields(thing)):
+        described = [line for name, text in descriptions(thing).items() for line in (name, f"    {text}")]
+        lines += ["", "Attributes", "----------", *described, ""]
+
+
 def list_other_pages(_app: Sphinx, docname: str, source: list[str]) -> None:
     """Add to the reference every page of this folder that no list of pages names."""
     if docname != "reference":
@@ -191,6 +200,7 @@ def write_explorer(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Connect the functions above."""
     app.connect("autodoc-process-docstring", add_headings, priority=400)
+    app.connect("autodoc-process-docstring", add_fields, priority=400)
     app.connect("source-read", list_other_pages)
     app.connect("source-read", link_examples)
     app.connect("source-read", show_live_example)

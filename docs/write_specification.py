@@ -13,6 +13,14 @@ PAGE, SCHEMA = HERE / "point-file.md", HERE / "point.schema.json"
 BEGIN, END = "<!-- the fields, written by docs/write_specification.py -->\n", "<!-- end of the fields -->"
 
 
+WHOLE = point_schema()
+
+
+def referred(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the definition that a schema refers to, if it does."""
+    return WHOLE["$defs"].get(schema.get("$ref", "").rpartition("/")[2], schema)
+
+
 def kind(schema: dict[str, Any]) -> str:
     """Return the type of a field in a few words."""
     if "anyOf" in schema:
@@ -38,20 +46,20 @@ def rows(schema: dict[str, Any], prefix: str = "") -> list[str]:
     for name, content in schema["properties"].items():
         optional = "" if name in schema["required"] else ", optional"
         found.append(f"| `{prefix}{name}` | {kind(content)}{optional} | {content['description']} |")
-        if "properties" in content:
-            found += rows(content, f"{prefix}{name}.")
+        if "properties" in referred(content):
+            found += rows(referred(content), f"{prefix}{name}.")
     return found
 
 
 def schema_text() -> str:
     """Return the text of the schema."""
-    return json.dumps(point_schema(), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(WHOLE, indent=1, ensure_ascii=False) + "\n"
 
 
 def page_text() -> str:
     """Return the page with the table of today."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    table = "\n".join(["| field | type | |", "|---|---|---|", *rows(point_schema())])
+    table = "\n".join(["| field | type | |", "|---|---|---|", *rows(WHOLE)])
     return f"{before}{BEGIN}\n{table}\n\n{END}{rest.partition(END)[2]}"
 
 

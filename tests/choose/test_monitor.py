@@ -20,6 +20,7 @@ from hedgerow.likelihood import Likelihoods
 from hedgerow.score_files import Examples
 from tests.choose.populations import population
 from tests.choose.test_select import quiet
+from tests.sealed import sealed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -332,22 +333,24 @@ def test_a_monitor_survives_its_file(tmp_path: Path) -> None:
     ("change", "said"),
     [
         ({"delta": 2}, "delta"),
-        ({"format": "x"}, "is not the state of a monitor"),
+        ({"format": "x"}, "cannot be read as the state of a monitor: it is a 'x'"),
         ({"schema": 99}, "another version"),
-        ({"counts": [1, 2]}, "its counts do not add up"),
-        ({"promise": []}, "cannot be read as a monitor"),
+        ({"counts": [1, 2]}, "length >= 66 - at `.*counts`"),
+        ({"counts": [1] * 66}, "its counts do not add up"),
+        ({"promise": []}, "cannot be read as the state of a monitor"),
         ({"shift": {"name": "", "level": 0.0, "wealth": {"bettors": [0.5]}}}, "not those of its point"),
         ({"shift": {"name": "", "level": 0.0, "units": 3, "wealth": {"count": 3}}}, "not those of its point"),
-        ({"seen": "AAA="}, "cannot be read as a monitor"),
+        ({"seen": "AAA="}, "cannot be read as the state of a monitor"),
         ({"more": 1}, "more"),
-        ({"point": {}}, "is not a point"),
+        ({"point": {}}, "the point cannot be read as a point: hedgerow did not write it"),
     ],
 )
 def test_damaged_states(tmp_path: Path, change: dict[str, Any], said: str) -> None:
     path = tmp_path / "state.json"
     hr.Monitor(POINT).save(path)
-    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | change), encoding="utf-8")
-    with pytest.raises(HedgerowError, match=said):
+    content = json.loads(path.read_text(encoding="utf-8")) | change
+    path.write_text(json.dumps(sealed(content)), encoding="utf-8")
+    with pytest.raises(HedgerowError, match=rf"state\.json.*{said}"):
         hr.Monitor.load(path)
 
 

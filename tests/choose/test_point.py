@@ -17,6 +17,7 @@ import hedgerow as hr
 from hedgerow.likelihood import Likelihoods
 from tests.choose.populations import population
 from tests.choose.test_select import quiet
+from tests.sealed import sealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,8 +95,8 @@ def edited(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
         (lambda c: c["notes"].append("x"), "was changed after it was written"),
         (lambda c: c["tree"]["names"].__setitem__(1, "other"), "was changed after it was written"),
         (lambda c: c.update(digest="0"), "was changed after it was written"),
-        (lambda c: c.update(schema=99), "was written by another version"),
-        (lambda c: c.update(format="x"), "is not a point written by hedgerow select"),
+        (lambda c: c.update(schema=99), "another version of hedgerow wrote it: its schema is 99, not 4"),
+        (lambda c: c.update(format="x"), "it is a 'x'"),
     ],
 )
 def test_a_file_edited_by_hand_is_refused(tmp_path: Path, change: Any, message: str) -> None:
@@ -115,11 +116,10 @@ def test_files_that_are_no_points(tmp_path: Path, text: str) -> None:
 
 def forged(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
     """A file whose digest was computed again."""
-    from hedgerow.choose.point import digest
 
     def seal(content: dict[str, Any]) -> None:
         change(content)
-        content["digest"] = digest(content)
+        content.update(sealed(content))
 
     return edited(tmp_path, seal)
 
@@ -161,9 +161,9 @@ def forged(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
         (lambda c: c.update(notes="x"), "Expected `array`, got `str` - at `.*notes`"),
         (lambda c: c["request"]["settings"].update(information="custom"), "information must be 'leaves', 'depth'"),
         (lambda c: c["request"]["settings"].update(below_label=3), "Expected `str`, got `int` - at `.*settings"),
-        (lambda c: c["request"]["settings"].update(below_label="right"), "below_label must be"),
-        (lambda c: c["request"]["settings"].update(more="1"), "Settings have the fields information.* not .*more"),
-        (lambda c: c["request"]["settings"].pop("single_child"), "Settings have the fields"),
+        (lambda c: c["request"]["settings"].update(below_label="right"), "'right' - at `.*below_label`"),
+        (lambda c: c["request"]["settings"].update(more="1"), "unknown field `more` - at `.*settings`"),
+        (lambda c: c["request"]["settings"].pop("single_child"), "missing required field `single_child`"),
         (lambda c: c.pop("tree"), "missing required field `tree`"),
         (lambda c: c.update(tree=3), "Expected `object`, got `int` - at `.*tree`"),
         (lambda c: c["tree"]["names"].__setitem__(1, "other"), "does not agree with its fingerprint"),

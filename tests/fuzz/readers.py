@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow import choose
-from hedgerow.choose.point import digest as point_digest
 from hedgerow.doctor import examine
 from hedgerow.learn import data
 from hedgerow.learn.data.features import read_features
@@ -27,7 +26,7 @@ from hedgerow.learn.training.recipe import Recipe
 from hedgerow.learn.training.run_folder import AtomicCheckpoints, RunFolder
 from hedgerow.measure import Evaluation
 from hedgerow.score_files import read_labels, read_prior, read_shares
-from hedgerow.study.cells import StudyPlan, canonical
+from hedgerow.study.cells import StudyPlan
 from hedgerow.study.records import Records
 from hedgerow.tree import read_titles
 from tests.fuzz import content
@@ -196,16 +195,6 @@ def point() -> dict[str, Any]:
     return hr.select(H, q, ["c"] * 29 + ["d"], target=("correct", 0.9)).to_dict()
 
 
-@st.composite
-def points(draw: Any) -> bytes:
-    """The file of a point; most have a digest that fits."""
-    changed = draw(changed_json(point()))
-    if isinstance(changed, dict) and draw(st.integers(0, 9)):
-        with contextlib.suppress(ValueError):
-            changed["digest"] = point_digest(changed)
-    return json.dumps(changed).encode()
-
-
 def monitor() -> dict[str, Any]:
     """The state of a monitor that has counted examples with labels and without."""
     watching = hr.Monitor(hr.OperatingPoint.load(_saved(point())))
@@ -330,15 +319,10 @@ def record() -> dict[str, Any]:
 
 @st.composite
 def records(draw: Any) -> bytes:
-    """A record, or several; their checksums fit."""
+    """A record, or several."""
     made = []
     for _ in range(draw(st.sampled_from([1, 1, 2]))):
-        changed = draw(changed_json(record()))
-        if isinstance(changed, dict) and draw(st.integers(0, 9)):
-            body = {key: value for key, value in changed.items() if key != "checksum"}
-            with contextlib.suppress(ValueError):
-                changed["checksum"] = hashlib.sha256(canonical(body).encode()).hexdigest()
-        made.append(changed)
+        made.append(draw(changed_json(record())))
     return json.dumps(made[0] if len(made) == 1 else made).encode()
 
 
@@ -374,7 +358,7 @@ def run() -> Files:
         folder = RunFolder(Path(name))
         folder.begin(recipe, H, resume=False)
         folder.save_weights(Classifier(recipe, H, (2,)))
-        folder.write_text("metrics.json", json.dumps({"val": {"AP": 0.5}, "test": {"AP": 0.5}}))
+        folder.save_metrics({"AP": 0.5}, {"AP": 0.5})
         return {path.name: path.read_bytes() for path in Path(name).iterdir() if path.is_file()}
 
 
@@ -528,7 +512,7 @@ READERS = [
         format="speciesnet",
     ),
     tree("codes", lines_of("01\n0101\n010121\n0102\n"), "t.txt", format="codes", prefixes="2,4,6"),
-    one("point", points(), hr.OperatingPoint.load, "p.json"),
+    one("point", content.as_json(changed_json(point())), hr.OperatingPoint.load, "p.json"),
     one("monitor", changed_json(monitor()).map(lambda made: json.dumps(made).encode()), read_monitor, "s.json"),
     one("answers", encoded(content.table(content.numbers, ("id", "prediction", TIP), 3)), read_answers, "a.csv"),
     one(

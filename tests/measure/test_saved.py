@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow import metrics
 from hedgerow.errors import FileError, HedgerowError, ParameterError
-from hedgerow.files import digest
+from hedgerow.files import digest, json_array
 from hedgerow.measure import MEMBERS, Evaluation, EvaluationBuilder, evaluate, merge, natural
 from tests.curve_strategies import in_parts, problems, raw
 from tests.make_scores import H, probabilities
+from tests.sealed import sealed, sealed_arrays
 from tests.strategies import QUICK
 
 if TYPE_CHECKING:
@@ -200,7 +202,7 @@ def test_metrics_of_your_own_are_asked_for(tmp_path: Path) -> None:
     b = hr.CurveBuilder(H, metrics=[minutes])
     b.update(*sample(5))
     b.save(tmp_path / "own.npz")
-    with pytest.raises(ParameterError, match=r"own\.npz: .*'minutes'.*metrics="):
+    with pytest.raises(ParameterError, match=r"own\.npz was made with the metric 'minutes'.*metrics="):
         hr.CurveBuilder.load(tmp_path / "own.npz")
     back = hr.CurveBuilder.load(tmp_path / "own.npz", metrics=[minutes])
     assert raw(back.compute()) == raw(b.compute())
@@ -220,20 +222,21 @@ def members(path: Path) -> dict[str, Any]:
 
 
 def described(arrays: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    about = json.loads(arrays["about"].tobytes()) | changes
-    return arrays | {"about": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)}
+    return sealed_arrays(arrays, **changes)
 
 
 def texts(listed: Any) -> Any:
-    return np.frombuffer(json.dumps(listed).encode(), dtype=np.uint8)
+    return json_array(listed)
 
 
 def replaced(folder: Path, arrays: dict[str, Any]) -> None:
     """Replace the examples of an evaluation, with a digest that fits."""
+    with suppress(KeyError, ValueError, AttributeError, RecursionError):
+        arrays = sealed_arrays(arrays)
     np.savez(folder / "examples.npz", **arrays)
     about = json.loads((folder / "evaluation.json").read_text())
     about["files"] = {"examples.npz": digest(folder / "examples.npz")}
-    (folder / "evaluation.json").write_text(json.dumps(about))
+    (folder / "evaluation.json").write_text(json.dumps(sealed(about)))
 
 
 INTERVAL = {"value": 0.5, "low": 0.1, "high": 0.9}
@@ -243,12 +246,12 @@ INTERVAL = {"value": 0.5, "low": 0.1, "high": 0.9}
     ("change", "said"),
     [
         (lambda a: {k: v for k, v in a.items() if k != "about"}, "hedgerow did not write it"),
-        (lambda a: a | {"about": np.array([123], np.uint8)}, "hedgerow did not write it"),
+        (lambda a: a | {"about": np.array([123], np.uint8)}, "Input data was truncated"),
         (lambda a: {k: v for k, v in a.items() if k != "confidence:leaf"}, "'confidence:leaf' is missing"),
-        (lambda a: a | {"about": np.frombuffer(b"[" * 100_000, np.uint8)}, "hedgerow did not write it"),
-        (lambda a: described(a, format="x"), "hedgerow did not write it"),
-        (lambda a: described(a, version=99), "its version is 99, and this hedgerow reads version 2"),
-        (lambda a: described(a, kind="curve"), "it holds 'curve', not 'evaluation'"),
+        (lambda a: a | {"about": np.frombuffer(b"[" * 100_000, np.uint8)}, "cannot be read as an evaluation"),
+        (lambda a: described(a, format="x"), "it is a 'x'"),
+        (lambda a: described(a, schema=99), "another version of hedgerow wrote it: its schema is 99, not 3"),
+        (lambda a: described(a, format="hedgerow curve builder"), "it is a 'hedgerow curve builder'"),
         (lambda a: described(a, more=1), "unknown field `more`"),
         (lambda a: described(a, scale="percent"), "Invalid enum value 'percent' - at `.*scale`"),
         (lambda a: described(a, scale=["log"]), "`.*scale`"),
@@ -257,18 +260,19 @@ INTERVAL = {"value": 0.5, "low": 0.1, "high": 0.9}
         (lambda a: described(a, sizes=[["a", 10**400], ["b", 1]]), "`.*sizes"),
         (lambda a: described(a, sizes=[["a", 30], ["b", -10]]), "Expected `int` >= 0"),
         (lambda a: described(a, name=3), "Expected `str`, got `int` - at `.*name`"),
-        (lambda a: described(a, level=float("nan")), "Expected `float` >= 0.0 - at `.*level`"),
+        (lambda a: described(a, level=float("nan")), "JSON is malformed"),
+        (lambda a: described(a, level=2), "Expected `float` <= 1.0 - at `.*level`"),
         (lambda a: described(a, replicates=True), "Expected `int`, got `bool` - at `.*replicates`"),
         (lambda a: described(a, warnings=[1]), "Expected `str`, got `int`"),
         (lambda a: described(a, intervals={"AP": {"value": 1}}), "missing required field `low`"),
         (lambda a: described(a, intervals={"AP": INTERVAL | {"more": 1}}), "unknown field `more`"),
-        (lambda a: described(a, intervals={"AP": INTERVAL | {"low": float("nan")}}), "at `.*low`"),
+        (lambda a: described(a, intervals={"AP": INTERVAL | {"low": 1e308}}), "at `.*low`"),
         (
             lambda a: described(a, settings={"information": "leaves"}),
-            "Settings have the fields",
+            "missing required field `single_child` - at `.*settings`",
         ),
         (lambda a: settings_of(a, information="custom"), "x"),
-        (lambda a: settings_of(a, below_label="right"), "below_label must be 'label' or 'wrong', not 'right'"),
+        (lambda a: settings_of(a, below_label="right"), "Invalid enum value 'right' - at `.*below_label`"),
         (lambda a: described(a, rules=["leaf"]), "answers of a rule are missing"),
         (lambda a: described(a, rules=["leaf", "majority"]), "does not belong there"),
         (lambda a: described(a, tree="0" * 64), "Expected `object`, got `str` - at `.*tree`"),
@@ -345,5 +349,5 @@ def test_missing_and_foreign_files(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"y\.npz cannot be read as a curve builder: hedgerow did not write it"):
         hr.CurveBuilder.load(tmp_path / "y.npz")
     builder(*sample(5)).compute().save(tmp_path / "e")
-    with pytest.raises(FileError, match=r"examples\.npz cannot be read.*it holds 'evaluation', not 'curve'"):
+    with pytest.raises(FileError, match=r"examples\.npz cannot be read.*it is a 'hedgerow evaluation'"):
         hr.CurveBuilder.load(tmp_path / "e" / "examples.npz")

@@ -9,6 +9,7 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 from hedgerow import methods
+from hedgerow.methods import label_paths
 from tests.methods.cases import CASES, TREES, Case, every_label, given_cut, ident, scores
 from tests.strategies import trees
 

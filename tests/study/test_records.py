@@ -12,7 +12,8 @@ import pytest
 from hedgerow.errors import FileError
 from hedgerow.study.cells import StudyPlan
 from hedgerow.study.records import _SUMMARY as SUMMARY
-from hedgerow.study.records import Records, _checksum
+from hedgerow.study.records import RECORD, Records
+from tests.sealed import sealed
 from tests.study.small import recipe, splits
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def test_a_record_is_read_as_written(tmp_path: Path) -> None:
         lambda text: text.replace("0.5", "0.6"),
         lambda _: "",
         lambda _: "[]",
-        lambda text: text.replace('"format":1', '"format":0'),
+        lambda text: text.replace('"schema": 2', '"schema": 1'),
         lambda text: text.replace("0.5", "NaN"),
     ],
 )
@@ -122,8 +123,8 @@ def test_what_cannot_be_merged_says_so_and_changes_nothing(tmp_path: Path) -> No
     good = there.path(one).read_text()
     with ZipFile(tmp_path / "all.zip", "w") as archive:
         archive.writestr("good.json", good)
-        archive.writestr("bad.json", good.replace('"AP":1', '"AP":2'))
-    with pytest.raises(FileError, match=r"bad\.json is damaged"):
+        archive.writestr("bad.json", good.replace('"AP": 1', '"AP": 2'))
+    with pytest.raises(FileError, match=r"all\.zip: bad\.json cannot be read as a record.*changed"):
         here.merge(tmp_path / "all.zip")
     (tmp_path / "cut.zip").write_bytes((tmp_path / "all.zip").read_bytes()[:100])
     (tmp_path / "table.csv").write_text("parent,child\n")
@@ -141,14 +142,13 @@ def test_what_cannot_be_merged_says_so_and_changes_nothing(tmp_path: Path) -> No
 
 
 def forged(folder: Path, change: Any) -> Path:
-    """A record with a checksum that fits whatever was changed in it."""
+    """A record with a digest that fits whatever was changed in it."""
     records, (cell, _) = Records(folder), cells()
     records.write(cell, content(0.5))
     record = json.loads(records.path(cell).read_text(encoding="utf-8"))
     change(record)
-    body = {key: value for key, value in record.items() if key != "checksum"}
     path = folder.parent / "forged.json"
-    path.write_text(json.dumps(body | {"checksum": _checksum(body)}), encoding="utf-8")
+    path.write_text(json.dumps(sealed(record)), encoding="utf-8")
     return path
 
 
@@ -178,7 +178,7 @@ def test_names_in_a_record_do_not_become_paths(change: dict[str, Any], tmp_path:
     path = forged(tmp_path / "there", lambda record: record["cell"].update(change))
     before = sorted(tmp_path.rglob("*"))
     here = Records(tmp_path / "deep" / "here")
-    with pytest.raises(FileError, match=r"forged\.json cannot be read as records: .*cell\."):
+    with pytest.raises(FileError, match=r"forged\.json cannot be read as a record.*cell\."):
         here.merge(path)
     assert sorted(tmp_path.rglob("*")) == before
     path.rename(tmp_path / "there" / "main-x.json")
@@ -195,7 +195,7 @@ def test_names_in_a_record_do_not_become_paths(change: dict[str, Any], tmp_path:
 )
 def test_validation_data_is_measured_by_tuning_alone(change: Any, tmp_path: Path) -> None:
     path = forged(tmp_path / "there", change)
-    with pytest.raises(FileError, match=r"forged\.json cannot be read as records: .*validation data"):
+    with pytest.raises(FileError, match=r"forged\.json cannot be read as a record.*validation data"):
         Records(tmp_path / "here").merge(path)
 
 
@@ -219,7 +219,7 @@ def test_validation_data_is_measured_by_tuning_alone(change: Any, tmp_path: Path
 )
 def test_results_of_a_record_are_checked(change: dict[str, Any], tmp_path: Path) -> None:
     path = forged(tmp_path / "there", lambda record: record["results"][0].update(change))
-    with pytest.raises(FileError, match=r"forged\.json cannot be read as records"):
+    with pytest.raises(FileError, match=r"forged\.json cannot be read as a record"):
         Records(tmp_path / "here").merge(path)
 
 
@@ -239,6 +239,7 @@ def test_methods_and_seeds_of_records_are_shown_only_if_they_are_near_and_ours(t
     records, mine = Records(tmp_path), plan.cells("main", "flat-softmax")[0].identity
     for method, seed in (("hxe", 2), ("no_such_module:x", 0), ("os:system", 1), ("hxe", 2**32 - 1)):
         identity = mine | {"method": {"name": method}, "seed": seed}
-        records._put(f"main-{method}-{seed}", {"format": 1, "cell": identity, **content(0.5)})
+        record = RECORD.wrapped({"hedgerow": "", "cell": identity, **content(0.5)})
+        records._put(f"main-{method}-{seed}", record)
     shown = plan.covering(records.all())
     assert (shown.methods, shown.seeds) == (("flat-softmax", "hxe"), 3)

@@ -11,9 +11,9 @@ alone.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+import msgspec
 import numpy as np
 
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ _LARGEST = 700.0  # the logarithm of nearly the largest float
 
 
 @final
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The wealth of some bettors after some bets, as logarithms."""
 
     count: int = 0

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, final
@@ -22,13 +22,13 @@ import numpy as np
 
 from hedgerow.choose.evidence import Evidence, capped_exp, mean_bets, p_value_bets
 from hedgerow.choose.guarantees import GUARANTEES
-from hedgerow.choose.point import OperatingPoint, point_of
+from hedgerow.choose.point import OperatingPoint
 from hedgerow.choose.request import PART_COLUMNS
 from hedgerow.choose.tips import BINS, bins_of, cluster_means, p_values
 from hedgerow.choose.watched import TIP, watched_answers
 from hedgerow.choose.written import exactly
-from hedgerow.errors import FileError, ParameterError, ScoreError, counted, some
-from hedgerow.files import read_text, reading, write_json
+from hedgerow.errors import ParameterError, ScoreError, counted, some
+from hedgerow.files import Count, Document
 from hedgerow.likelihood import Likelihoods, numbered
 from hedgerow.measure import Clusters
 from hedgerow.score_files import as_column
@@ -44,16 +44,12 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_FORMAT = "hedgerow monitor"
-_VERSION = 2
 _SHOWN = 50  # points of the path kept from each update
 _ID_BYTES = 8
-_Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 
 
 @final
-@dataclass(frozen=True)
-class Test:
+class Test(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The test of one promise, or of a shift in how sure the model is."""
 
     __test__: ClassVar[bool] = False  # not a test of pytest
@@ -64,13 +60,13 @@ class Test:
     """The mean loss that is tested; 0 for a shift."""
     price: float = 1.0
     """An alarm takes this many times 1/δ, because several tests share δ."""
-    units: _Count = 0
+    units: Count = 0
     """The number of examples, events or clusters counted."""
     loss: float = 0.0
     """The sum of their losses."""
-    wealth: Evidence = field(default_factory=Evidence)
+    wealth: Evidence = Evidence()
     """The wealth won by betting."""
-    path: tuple[tuple[_Count, float], ...] = ()
+    path: tuple[tuple[Count, float], ...] = ()
     """Some numbers of bets, and the evidence after them."""
 
     @property
@@ -83,7 +79,7 @@ class Test:
         wealth, path = self.wealth.after(log_factors)
         shown = np.unique(np.linspace(0, len(path) - 1, min(_SHOWN, len(path))).astype(int)).tolist()
         more = [(self.wealth.count + i + 1, capped_exp(path[i]) / self.price) for i in shown]
-        return replace(
+        return msgspec.structs.replace(
             self, units=self.units + units, loss=self.loss + loss, wealth=wealth, path=(*self.path, *more)
         )
 
@@ -142,18 +138,19 @@ class _TestedPromise:
 class _MonitorFile(msgspec.Struct, forbid_unknown_fields=True):
     """The form of a monitor in a file."""
 
-    format: str
-    schema: int
     point: dict[str, Any]
     delta: Annotated[float, msgspec.Meta(gt=0, lt=1)]
     seed: Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
     promise: list[Test]
     shift: Test
-    counts: list[_Count]
+    counts: Annotated[list[Count], msgspec.Meta(min_length=BINS, max_length=BINS)]
     labelled: bytes
     """Digests of the ids whose labels were counted."""
     seen: bytes
     """Digests of the ids that were counted without labels."""
+
+
+_MONITOR = Document("hedgerow monitor", 3, _MonitorFile, "the state of a monitor", "Start again with a new file.")
 
 
 @final
@@ -364,8 +361,6 @@ class Monitor:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the monitor, with its point, to a JSON file; see `load`."""
         content = _MonitorFile(
-            _FORMAT,
-            _VERSION,
             self.point.to_dict(),
             self.delta,
             self.seed,
@@ -375,34 +370,21 @@ class Monitor:
             self._labelled.astype("<u8").tobytes(),
             self._seen.astype("<u8").tobytes(),
         )
-        write_json(path, msgspec.to_builtins(content), indent=1)
+        _MONITOR.write(path, content)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Monitor:
         """Read a monitor written by `save`."""
-        again = "Start again with a new file."
-        text = read_text(path)
-        with reading(path, "a monitor", again):
-            content = msgspec.json.decode(text)
-            if not isinstance(content, dict) or content.get("format") != _FORMAT:
-                raise FileError(f"{path} is not the state of a monitor. {again}")
-            if content.get("schema") != _VERSION:
-                raise FileError(f"{path} was written by another version of hedgerow. {again}")
-            file = msgspec.convert(content, _MonitorFile)
-        monitor = Monitor(point_of(file.point, str(path)), file.delta, file.seed)
-        with reading(path, "a monitor", again):
+        with _MONITOR.reading(path) as file:
+            monitor = Monitor(OperatingPoint.from_dict(file.point), file.delta, file.seed)
             tests = [*zip(monitor.promise, file.promise, strict=True), (monitor.shift, file.shift)]
             bettors = [*(mean_bets(np.zeros(1), each.level) for each in file.promise), p_value_bets(np.zeros(1))]
             for (asked, found), bets in zip(tests, bettors, strict=True):
                 same = (asked.name, asked.level, asked.price) == (found.name, found.level, found.price)
-                wealth = found.wealth
-                if (
-                    not same
-                    or found.units != wealth.count
-                    or len(wealth.bettors) != bets.size * (wealth.count > 0)
-                ):
+                counted_all = found.units == found.wealth.count
+                if not (same and counted_all and len(found.wealth.bettors) == bets.size * (found.units > 0)):
                     raise ValueError("its tests are not those of its point")
-            if len(file.counts) != BINS or sum(file.counts) != monitor._counts.sum() + file.shift.units:
+            if sum(file.counts) != monitor._counts.sum() + file.shift.units:
                 raise ValueError("its counts do not add up")
             monitor.promise, monitor.shift = tuple(file.promise), file.shift
             monitor._counts = np.array(file.counts, dtype=np.int64)
@@ -410,7 +392,7 @@ class Monitor:
                 np.unique(np.frombuffer(each, dtype="<u8").astype(np.uint64))
                 for each in (file.labelled, file.seen)
             )
-        return monitor
+            return monitor
 
     @staticmethod
     def at(path: str | os.PathLike[str] | None, point: OperatingPoint, delta: float | None = None) -> Monitor:

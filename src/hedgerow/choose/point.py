@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping  # noqa: TC003  (the types are read when the module is loaded)
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, final, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, final
 
-import msgspec
 import numpy as np
+from msgspec import Meta
 
 from hedgerow.arrays import as_numpy
 from hedgerow.choose.answer_paths import RANKS, Paths
@@ -20,13 +18,13 @@ from hedgerow.choose.promise import ANSWERED
 from hedgerow.choose.request import By, Request, RequestFile
 from hedgerow.choose.tips import BINS, clades_of, tip_likelihoods
 from hedgerow.choose.written import from_number
-from hedgerow.errors import FileError, HedgerowError, ParameterError, argument, counted, some
-from hedgerow.files import read_text, reading, write_json
+from hedgerow.errors import ParameterError, argument, counted, some
+from hedgerow.files import Count, Document, described, struct_of, write_json
 from hedgerow.infer import Candidates, most_specific_above
 from hedgerow.likelihood import AnyLikelihoods, Likelihoods, Pooling, Scale, Treatment
 from hedgerow.measure import Ranks
 from hedgerow.score_files import Scores, as_column
-from hedgerow.tree import Hierarchy, Settings
+from hedgerow.tree import Hierarchy, SavedTree, Settings
 
 if TYPE_CHECKING:
     import os
@@ -37,10 +35,6 @@ if TYPE_CHECKING:
     from hedgerow.score_files import Block
 
 AGAIN = "Choose the point again with hedgerow select."
-
-FORMAT = "hedgerow operating point"
-VERSION = 4
-Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 
 
 @final
@@ -60,50 +54,44 @@ class OperatingPoint:
     ['cat', 'pet']
     """
 
-    hierarchy: Hierarchy
-    """The tree that the point is for."""
-    request: Request
-    """What it was asked for: the keywords of `select`."""
-    thresholds: Mapping[str, float]
-    """By group, clade or rank, or "" for all: on the scale of the likelihoods, or λ; infinite: always the root."""
-    scale: Scale
-    """The scale of the likelihoods."""
-    at_most: bool = False
-    """Whether the target is an upper limit, because lower values of the metric are better."""
-    root_is_safe: bool = True
-    """Whether the root always keeps the promise; otherwise, the most specific answers keep it best."""
-    weight_steps: tuple[tuple[float, float], ...] = ()
-    """With weights: pairs of a largest weight and a threshold, from cautious to bold.
-
-    An example of weight w gets the last threshold whose largest weight is at least w, or the root if there is
-    none. `thresholds` holds that of the mean weight.
-    """
-    merged: tuple[tuple[str, ...], ...] = ()
-    """The groups or clades that share a threshold and a promise, because some of them had too few examples."""
-    temperature: Annotated[float, msgspec.Meta(gt=0)] = 1.0
-    """The number that the scores were divided by."""
-    prior: str | None = None
-    """The digest of the prior of the likelihoods; None without one."""
-    pool: Pooling | None = None
-    """How the examples of each event were pooled; None without events."""
-    examples: Count = 0
-    """The number of examples that the point was chosen with."""
-    clusters: Count | None = None
-    """The number of their clusters; None without clusters."""
-    calibrated_on: Mapping[str, tuple[Count, Count]] = field(default_factory=dict)
-    """The number of units (examples or clusters) and of examples that each promise was calibrated on.
-
-    By group, clade or rank, "unknown RANK", or "" for all. With weights or expected shares, the number of units is
-    the effective one.
-    """
-    tip_counts: tuple[Count, ...] = ()
-    """How many units have the likelihood of their most likely tip in each bin: see `hedgerow.choose.tips`."""
-    notes: tuple[str, ...] = ()
-    """Warnings about this point, as sentences."""
-    created: str = ""
-    """When it was chosen (UTC)."""
-    version: str = ""
-    """The version of hedgerow that chose it."""
+    hierarchy: Hierarchy = described("The tree that the point is for.")
+    request: Request = described("What it was asked for: the keywords of `select`.")
+    thresholds: Mapping[str, float] = described(
+        'By group, clade or rank, or "" for all: on the scale of the likelihoods, or λ; infinite: always the root.'
+    )
+    scale: Scale = described("The scale of the likelihoods.")
+    at_most: bool = described(
+        "Whether the target is an upper limit, because lower values of the metric are better.", False
+    )
+    root_is_safe: bool = described(
+        "Whether the root always keeps the promise; otherwise, the most specific answers keep it best.", True
+    )
+    weight_steps: tuple[tuple[float, float], ...] = described(
+        "With weights: pairs of a largest weight and a threshold, from cautious to bold. An example of weight w "
+        "gets the last threshold whose largest weight is at least w, or the root if there is none. `thresholds` "
+        "holds that of the mean weight.",
+        (),
+    )
+    merged: tuple[tuple[str, ...], ...] = described(
+        "The groups or clades that share a threshold and a promise, because some of them had too few examples.", ()
+    )
+    temperature: Annotated[float, Meta(gt=0)] = described("The number that the scores were divided by.", 1.0)
+    prior: str | None = described("The digest of the prior of the likelihoods; None without one.", None)
+    pool: Pooling | None = described("How the examples of each event were pooled; None without events.", None)
+    examples: Count = described("The number of examples that the point was chosen with.", 0)
+    clusters: Count | None = described("The number of their clusters; None without clusters.", None)
+    calibrated_on: Mapping[str, tuple[Count, Count]] = described(
+        "The number of units (examples or clusters) and of examples that each promise was calibrated on. By "
+        'group, clade or rank, "unknown RANK", or "" for all. With weights or expected shares, the number of '
+        "units is the effective one.",
+        default_factory=dict,
+    )
+    tip_counts: tuple[Count, ...] = described(
+        "How many units have the likelihood of their most likely tip in each bin: see `hedgerow.choose.tips`.", ()
+    )
+    notes: tuple[str, ...] = described("Warnings about this point, as sentences.", ())
+    created: str = described("When it was chosen (UTC).", "")
+    version: str = described("The version of hedgerow that chose it.", "")
 
     @property
     def rule(self) -> str:
@@ -316,17 +304,15 @@ class OperatingPoint:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON, with a digest of it."""
-        content = {
-            "format": FORMAT,
-            "schema": VERSION,
-            "request": self.request.to_dict(),
-            **{name: getattr(self, name) for name in _DECISION},
-            **{name: msgspec.to_builtins(getattr(self, name)) for name in _FIELDS},
-            "thresholds": {name: _json_number(tau) for name, tau in self.thresholds.items()},
-            "weight_steps": [[most, _json_number(tau)] for most, tau in self.weight_steps],
-            "tree": self.hierarchy.to_dict(),
-        }
-        return content | {"digest": digest(content)}
+        return POINT.wrapped(
+            {
+                "request": self.request.to_dict(),
+                **{name: getattr(self, name) for name in (*_DECIDING, *_FIELDS)},
+                "thresholds": {name: _json_number(tau) for name, tau in self.thresholds.items()},
+                "weight_steps": [[most, _json_number(tau)] for most, tau in self.weight_steps],
+                "tree": self.hierarchy.to_dict(),
+            }
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the point to a JSON file; see `load`."""
@@ -335,15 +321,14 @@ class OperatingPoint:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> OperatingPoint:
         """Read a point written by `save`; a file that was changed is refused."""
-        text = read_text(path)
-        with reading(path, "a point", AGAIN):
-            content = msgspec.json.decode(text)
-        return point_of(content, str(path))
+        with POINT.reading(path) as file:
+            return _opened(file)
 
     @staticmethod
     def from_dict(content: Any) -> OperatingPoint:
         """Return the point that `to_dict` returned; everything in it is checked."""
-        return point_of(content, "the point")
+        with POINT.unwrapped(content, "the point") as file:
+            return _opened(file)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return OperatingPoint.from_dict, (self.to_dict(),)
@@ -379,29 +364,30 @@ def _parents(hierarchy: Hierarchy) -> dict[str, str]:
     return dict(zip(hierarchy.names.tolist(), above, strict=True))
 
 
-# Files: JSON with every field, the tree and a digest, all checked before use -------------------------------------
+# Files ---------------------------------------------------------------------------------------------------------
 
 
-_DECISION = {"rule": str, "by": By, "clade_depth": int | None}
+_DECISION = [
+    ("rule", str, 'The rule of the request; "ranks" if there is a threshold for each rank.'),
+    ("by", By, 'What has a threshold of its own: "all" examples together, or each "group", "clade" or "rank".'),
+    ("clade_depth", int | None, "The depth of the clades; null without thresholds by clade."),
+]
 """What programs that only answer need of the request."""
+_DECIDING = [name for name, *_ in _DECISION]
 _FIELDS = [each.name for each in fields(OperatingPoint) if each.name not in ("hierarchy", "request")]
-_TYPES = get_type_hints(OperatingPoint, include_extras=True) | {
-    "thresholds": dict[str, float | Literal["inf", "-inf"]],  # JSON has no infinity
-    "weight_steps": list[tuple[float, float | Literal["inf", "-inf"]]],
-}
-PointFile: Any = msgspec.defstruct(
+_Tau = float | Literal["inf", "-inf"]  # JSON has no infinity
+_PointFile: Any = struct_of(
     "PointFile",
-    [
-        ("format", str),
-        ("schema", int),
-        ("request", RequestFile),
-        *_DECISION.items(),
-        *((name, _TYPES[name]) for name in _FIELDS),
-        ("tree", dict[str, Any]),
-        ("digest", str),
-    ],
-    forbid_unknown_fields=True,
+    OperatingPoint,
+    {
+        "hierarchy": None,
+        "request": RequestFile,
+        "thresholds": dict[str, _Tau],
+        "weight_steps": list[tuple[float, _Tau]],
+    },
+    [*_DECISION, ("tree", SavedTree, "The tree that the point is for.")],
 )
+POINT = Document("hedgerow operating point", 4, _PointFile, "a point", AGAIN, decode=from_number)
 
 
 def _json_number(tau: float) -> float | str:
@@ -409,41 +395,24 @@ def _json_number(tau: float) -> float | str:
     return tau if math.isfinite(tau) else str(tau)
 
 
-def digest(content: Mapping[str, Any]) -> str:
-    """Return the SHA-256, in hexadecimal, of everything but the digest itself."""
-    text = json.dumps({key: content[key] for key in content if key != "digest"}, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def point_of(content: Any, shown: str) -> OperatingPoint:
-    """Return the point in a file, with everything in it checked."""
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise FileError(f"{shown} is not a point written by hedgerow select.")
-    if content.get("schema") != VERSION:
-        raise FileError(f"{shown} was written by another version of hedgerow. {AGAIN}")
-    with reading(shown, "a point", AGAIN):
-        file = msgspec.convert(content, PointFile, dec_hook=from_number)
-        if file.digest != digest(content):
-            raise ValueError("it was changed after it was written, so its promise is void")
-        found = {name: getattr(file, name) for name in _FIELDS}
-        found["thresholds"] = {name: float(tau) for name, tau in file.thresholds.items()}
-        found["weight_steps"] = tuple((most, float(tau)) for most, tau in file.weight_steps)
-        try:
-            request = Request.from_dict(content["request"], at_most=file.at_most)
-            point = OperatingPoint(Hierarchy.from_dict(file.tree), request, **found)
-            promises = request.promises(point.hierarchy)
-        except HedgerowError as error:
-            raise ValueError(str(error).rstrip(".")) from None
-        if any(each.loss.at_most != point.at_most for each in promises):
-            raise ValueError("it promises in the wrong direction")
-        if any(getattr(point, name) != getattr(file, name) for name in _DECISION):
-            raise ValueError("its rule is not that of its request")
-        if (point.clusters is not None) != request.clusters or (point.weight_steps and not request.weights):
-            raise ValueError("its clusters or weights are not those of its request")
-        if len(file.tip_counts) not in (0, BINS):
-            raise ValueError("it has another number of bins")
-        if not _thresholds_fit(point, {each.rank for each in promises}):
-            raise ValueError("its thresholds do not match its groups, clades or ranks")
+def _opened(file: Any) -> OperatingPoint:
+    """Return the point in a file; refuse what its declaration allows, but what does not fit together."""
+    found = {name: getattr(file, name) for name in _FIELDS}
+    found["thresholds"] = {name: float(tau) for name, tau in file.thresholds.items()}
+    found["weight_steps"] = tuple((most, float(tau)) for most, tau in file.weight_steps)
+    request = Request.of_file(file.request, at_most=file.at_most)
+    point = OperatingPoint(Hierarchy.from_dict(file.tree), request, **found)
+    promises = request.promises(point.hierarchy)
+    if any(each.loss.at_most != point.at_most for each in promises):
+        raise ValueError("it promises in the wrong direction")
+    if any(getattr(point, name) != getattr(file, name) for name in _DECIDING):
+        raise ValueError("its rule is not that of its request")
+    if (point.clusters is not None) != request.clusters or (point.weight_steps and not request.weights):
+        raise ValueError("its clusters or weights are not those of its request")
+    if len(file.tip_counts) not in (0, BINS):
+        raise ValueError("it has another number of bins")
+    if not _thresholds_fit(point, {each.rank for each in promises}):
+        raise ValueError("its thresholds do not match its groups, clades or ranks")
     return point
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping  # noqa: TC003  (the types are read when the module is loaded)
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, final, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
 import msgspec
 import numpy as np
@@ -22,7 +22,6 @@ from hedgerow.choose.promise import MetricLoss, Promise, RankLoss, among_nodes, 
 from hedgerow.choose.shift import Strata
 from hedgerow.choose.written import (
     check_delta,
-    from_number,
     plain_number,
     read_bounds,
     read_levels,
@@ -34,8 +33,9 @@ from hedgerow.choose.written import (
     typed,
 )
 from hedgerow.errors import ParameterError, argument, some
+from hedgerow.files import described, struct_of
 from hedgerow.measure import Metric, Ranks, metrics
-from hedgerow.tree import Hierarchy, Settings
+from hedgerow.tree import Hierarchy, SavedSettings, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,11 +62,6 @@ def _option(
     about = {"metavar": metavar, "help": help, "read": read, "shown": shown, "panel": panel}
     about |= {} if text is None else {"text": text}  # the default as users write it
     return field(default=default, metadata=about)
-
-
-def _fact(about: str) -> Any:
-    """Return a field without an option: whether the examples have something."""
-    return field(default=False, metadata={"about": about})
 
 
 @final
@@ -119,9 +114,9 @@ class Request:
         "answered|RANK|DEPTH",
         "Make the promise about the answers below the root, or at a rank (or depth) or below it, not about all.",
     )
-    groups: bool = _fact("Whether each group has its own threshold and promise.")
-    clusters: bool = _fact("Whether the promise is for an example of a new cluster.")
-    weights: bool = _fact("Whether calibration examples count by weights.")
+    groups: bool = described("Whether each group has its own threshold and promise.", False)
+    clusters: bool = described("Whether the promise is for an example of a new cluster.", False)
+    weights: bool = described("Whether calibration examples count by weights.", False)
     expect: Mapping[str, Fraction] | None = _option(
         "FILE",
         "The shares of classes where the point will be used: a table of class and share.",
@@ -159,9 +154,7 @@ class Request:
         read=read_bounds,
         panel=None,
     )
-    settings: Settings = field(
-        default_factory=Settings, metadata={"about": "What counts as specific and as right."}
-    )
+    settings: Settings = described("What counts as specific and as right.", default_factory=Settings)
 
     @classmethod
     def of(cls, **given: Any) -> Request:
@@ -346,18 +339,17 @@ class Request:
         return written
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any], *, at_most: bool) -> Request:
-        """Return the request in a file, with every value checked.
+    def of_file(cls, file: Any, *, at_most: bool) -> Request:
+        """Return the request in a file, a `RequestFile`, with every value checked.
 
         A metric that is not registered keeps its name, and `at_most` says whether lower values are better.
         """
-        file = msgspec.convert(content, RequestFile, dec_hook=from_number)
         given = {each.name: getattr(file, each.name) for each in fields(cls)}
-        if given["target"] is not None:
-            name, level = given["target"]
+        if file.target is not None:
+            name, level = file.target
             known = name in metrics.METRICS
             given["target"] = name if known else _unregistered(name, at_most, file.bounds is None), level
-        return cls.of(**given | {"settings": Settings.from_dict(file.settings)})
+        return cls.of(**given | {"settings": file.settings.opened()})
 
 
 def _as_given(value: Any) -> Any:
@@ -378,8 +370,7 @@ def _unregistered(name: str, at_most: bool, is_fraction: bool) -> Metric:
     return Metric(name, not at_most, refuse, is_fraction)
 
 
-_TYPES = get_type_hints(Request) | {"target": tuple[str, Fraction] | None, "settings": dict[str, str]}
-RequestFile: Any = msgspec.defstruct(
-    "RequestFile", [(each.name, _TYPES[each.name]) for each in fields(Request)], forbid_unknown_fields=True
+RequestFile: Any = struct_of(
+    "RequestFile", Request, {"target": tuple[str, Fraction] | None, "settings": SavedSettings}
 )
 """A request as it is written; see `written.plain_number`."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, Literal, final
+from typing import TYPE_CHECKING, Annotated, Any, final
 
 import msgspec
 import numpy as np
@@ -13,11 +12,11 @@ from numpy.typing import NDArray
 from hedgerow import infer
 from hedgerow.arrays import as_numpy
 from hedgerow.choose import OperatingPoint
-from hedgerow.errors import HedgerowError, ParameterError, ScoreError
+from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.export.portable import named
-from hedgerow.files import read_arrays, reading, write_arrays
+from hedgerow.files import Document
 from hedgerow.likelihood import LINKS, Likelihoods, Scale, column_names, scored_nodes
-from hedgerow.tree import Hierarchy
+from hedgerow.tree import Hierarchy, SavedTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -53,15 +52,16 @@ def layer_scores(layers: Sequence[Layer], X: Any) -> Floats:
 class _About(msgspec.Struct, forbid_unknown_fields=True):
     """What the file of a model says besides its arrays."""
 
-    format: Literal["hedgerow model"]
-    schema: Literal[1]
     link: str
     scale: Scale
     temperature: Annotated[float, msgspec.Meta(gt=0)]
     layers: Annotated[int, msgspec.Meta(ge=1, le=1000)]
-    tree: dict[str, Any]
+    tree: SavedTree
     point: dict[str, Any] | Annotated[float, msgspec.Meta(ge=0, le=1)] | None
     features: list[str] | None
+
+
+_MODEL = Document("hedgerow model", 2, _About, "a model that hedgerow exported", "Export the model again.")
 
 
 @final
@@ -189,28 +189,23 @@ class Model:
                 f"The operating point is a {type(self.point).__name__}, which cannot be exported: set a threshold "
                 f"or a point that hedgerow.select chose."
             )
-        about = _About(
-            format="hedgerow model",
-            schema=1,
-            link=link,
-            scale=self.scale,
-            temperature=self.temperature,
-            layers=len(self.layers),
-            tree=self.hierarchy.to_dict(),
-            point=self.point.to_dict() if is_point else None if self.point is None else float(self.point),
-            features=None if self.features is None else [str(name) for name in self.features],
-        )
-        arrays: dict[str, Any] = {
-            "about": np.frombuffer(msgspec.json.encode(about), dtype=np.uint8),
-            "divisor": self.divisor,
+        about = {
+            "link": link,
+            "scale": self.scale,
+            "temperature": self.temperature,
+            "layers": len(self.layers),
+            "tree": self.hierarchy.to_dict(),
+            "point": self.point.to_dict() if is_point else None if self.point is None else float(self.point),
+            "features": None if self.features is None else [str(name) for name in self.features],
         }
+        arrays: dict[str, Any] = {"divisor": self.divisor}
         if self.mean is not None:
             arrays["mean"] = self.mean
         if self.labels is not None:
             arrays["labels"] = self.labels.astype(str) if self.labels.dtype == object else self.labels
         for i, (weight, bias) in enumerate(self.layers):
             arrays |= {f"weight_{i}": weight, f"bias_{i}": bias}
-        write_arrays(path, arrays)
+        _MODEL.write_archive(path, about, arrays)
 
 
 def load_model(path: str | PathLike[str]) -> Model:
@@ -218,41 +213,27 @@ def load_model(path: str | PathLike[str]) -> Model:
 
     The file may come from anyone: everything in it is checked, and nothing is unpickled.
     """
-    content = read_arrays(path)
-    with reading(path, "a model that hedgerow exported", "Export the model again."):
-        about = msgspec.json.decode(content["about"].astype(np.uint8).tobytes(), type=_About)
+    with _MODEL.reading_archive(path) as (about, arrays):
+        tree = Hierarchy.from_dict(about.tree)
+        point: Any = about.point
+        if isinstance(about.point, dict):
+            point = OperatingPoint.from_dict(about.point)
+            point.check_tree(tree)
         if about.link not in LINKS:
             raise ValueError(f"it has the link {about.link!r}")
-        tree, point = _tree_and_point(about)
-        divisor, mean, labels = content["divisor"], content.get("mean"), content.get("labels")
-        layers = [(content[f"weight_{i}"], content[f"bias_{i}"]) for i in range(about.layers)]
-        widths = [len(divisor), *(len(bias) for _, bias in layers)]
-        given = [divisor, *(array for layer in layers for array in layer), *([] if mean is None else [mean])]
-        fits = (
-            all(array.dtype == np.float64 and np.isfinite(array).all() for array in given)
-            and all(weight.shape == ends for (weight, _), ends in zip(layers, pairwise(widths), strict=True))
-            and all(bias.ndim == 1 for _, bias in layers)
-            and widths[-1] == len(scored_nodes(tree, LINKS[about.link].scored))
-            and divisor.ndim == 1
-            and divisor.all()
-            and (mean is None or mean.shape == divisor.shape)
-            and (labels is None or labels.shape == (len(tree) - 1,))
-            and (about.features is None or len(about.features) == len(divisor))
-        )
-        if not fits:
+        divisor = arrays.take("divisor", np.float64, None)
+        width = len(divisor)
+        mean = arrays.take("mean", np.float64, width) if "mean" in arrays else None
+        labels = arrays.take("labels", np.generic, len(tree) - 1) if "labels" in arrays else None
+        layers = []
+        for i in range(about.layers):
+            weight = arrays.take(f"weight_{i}", np.float64, width, None)
+            width = weight.shape[1]
+            layers.append((weight, arrays.take(f"bias_{i}", np.float64, width)))
+        named = about.features is None or len(about.features) == len(divisor)
+        if width != len(scored_nodes(tree, LINKS[about.link].scored)) or not divisor.all() or not named:
             raise ValueError("its arrays do not fit each other")
-    link = LINKS[about.link].function
-    return Model(tree, link, about.scale, mean, divisor, layers, about.temperature, point, labels, about.features)
-
-
-def _tree_and_point(about: _About) -> tuple[Hierarchy, OperatingPoint | float | None]:
-    """Return both, checked; our own errors become those that `reading` names the file in."""
-    try:
-        tree = Hierarchy.from_dict(about.tree)
-        if not isinstance(about.point, dict):
-            return tree, about.point
-        point = OperatingPoint.from_dict(about.point)
-        point.check_tree(tree)
-    except HedgerowError as error:
-        raise ValueError(str(error).rstrip(".")) from None
-    return tree, point
+        link = LINKS[about.link].function
+        return Model(
+            tree, link, about.scale, mean, divisor, layers, about.temperature, point, labels, about.features
+        )

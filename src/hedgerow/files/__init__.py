@@ -1,7 +1,7 @@
 """Files on disk: read within bounds, with plain errors, written whole or not at all.
 
 In come paths given by a user, and files that anyone may have written; out go text, arrays, checked values,
-and files that are never half-written. Nothing here knows what the files mean.
+files that are never half-written, and documents whose form is declared. Nothing here knows what the files mean.
 """
 
 from hedgerow.files.archive import Archive, Member, Rows, read_arrays, write_arrays, write_blocks
@@ -14,6 +14,16 @@ from hedgerow.files.atomic import (
     try_file,
     try_folder,
     write_json,
+)
+from hedgerow.files.documents import (
+    Arrays,
+    Count,
+    Document,
+    content_digest,
+    described,
+    descriptions,
+    json_array,
+    struct_of,
 )
 from hedgerow.files.tables import (
     TABLES,
@@ -56,6 +66,9 @@ from hedgerow.files.text import (
 __all__ = [
     "TABLES",
     "Archive",
+    "Arrays",
+    "Count",
+    "Document",
     "Member",
     "ParquetTable",
     "Rows",
@@ -63,9 +76,12 @@ __all__ = [
     "atomic_write",
     "clear_leftovers",
     "column_texts",
+    "content_digest",
     "csv_options",
     "decode",
     "delimiter_of",
+    "described",
+    "descriptions",
     "digest",
     "extension",
     "is_compressed",
@@ -74,6 +90,7 @@ __all__ = [
     "is_pattern",
     "is_remote",
     "is_special",
+    "json_array",
     "line_of",
     "make_folder",
     "naming",
@@ -95,6 +112,7 @@ __all__ = [
     "require_file",
     "row_name",
     "stem",
+    "struct_of",
     "temporary",
     "try_file",
     "try_folder",

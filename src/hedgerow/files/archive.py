@@ -45,10 +45,13 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
         return {name: archive.array(name) for name in archive.arrays}
 
 
-def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays to an `.npz` file with `atomic_write`, compressed; nothing is pickled."""
+def write_arrays(
+    path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], *, compressed: bool = True
+) -> None:
+    """Write arrays to an `.npz` file with `atomic_write`; nothing is pickled."""
+    save = np.savez_compressed if compressed else np.savez
     with atomic_write(path, "wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+        save(file, allow_pickle=False, **arrays)
 
 
 def write_blocks(

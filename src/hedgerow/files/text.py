@@ -7,7 +7,6 @@ import glob
 import gzip
 import hashlib
 import io
-import json
 import os
 import tomllib
 import zlib
@@ -17,6 +16,8 @@ from difflib import get_close_matches
 from itertools import chain, islice
 from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeGuard, final
+
+import msgspec
 
 from hedgerow.errors import FileError, HedgerowError, argument
 
@@ -207,14 +208,14 @@ def reading(path: str | os.PathLike[str], what: str, remedy: str = _AGAIN) -> It
 
 @contextmanager
 def naming(path: str | os.PathLike[str], what: str, remedy: str = _AGAIN) -> Iterator[None]:
-    """Do as `reading`, and add the file to errors of hedgerow that do not name it."""
-    try:
-        with reading(path, what, remedy):
+    """Do as `reading`, also for errors of hedgerow that do not name the file."""
+    with reading(path, what, remedy):
+        try:
             yield
-    except HedgerowError as error:
-        if os.fspath(path) in str(error):
-            raise
-        raise type(error)(f"{os.fspath(path)}: {error}") from None
+        except HedgerowError as error:
+            if os.fspath(path) in str(error):
+                raise
+            raise ValueError(str(error)) from None
 
 
 def _reason(error: Exception) -> str:
@@ -233,13 +234,9 @@ def printable(text: str) -> str:
 
 def read_json(path: str | os.PathLike[str], what: str, remedy: str = _AGAIN) -> Any:
     """Read a JSON file; errors say that `what` was expected."""
-    require_file(path)
+    data = read_bytes(path).removeprefix(BOM_UTF8)
     with reading(path, what, remedy):
-        text = Path(path).read_text(encoding="utf-8")
-        try:
-            return json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"it is not JSON: {error}") from None
+        return msgspec.json.decode(data)
 
 
 def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:

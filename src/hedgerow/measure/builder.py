@@ -10,14 +10,14 @@ import numpy as np
 
 from hedgerow.arrays import as_numpy, map_row_blocks
 from hedgerow.errors import ParameterError, ScoreError, warn
-from hedgerow.files import naming, write_arrays
+from hedgerow.files import Document
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import Likelihoods, Scale, check_scale
 from hedgerow.measure import metrics as standard
 from hedgerow.measure.curve import OperatingCurve
 from hedgerow.measure.events import Events
 from hedgerow.measure.metrics import Comparison, CustomMetric, Metric, as_metric, name_of_metric
-from hedgerow.measure.saved import About, packed, unpacked
+from hedgerow.measure.saved import Measured, packed, unpacked
 from hedgerow.tree import Hierarchy, Indices, SettingKeywords, Settings
 
 if TYPE_CHECKING:
@@ -42,8 +42,11 @@ _CHANCE = 0.01  # what is less likely than this is not taken for a coincidence
 _BYTES_OF_PAIRS = 32  # so that 65,536 pairs are compared at once
 
 
-class _About(About):
+class _About(Measured):
     metrics: list[str]
+
+
+_BUILDER = Document("hedgerow curve builder", 1, _About, "a curve builder", "Make it again.")
 
 
 @final
@@ -164,9 +167,9 @@ class CurveBuilder:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the tree, the settings and the state of the builder to a file, an `.npz` archive; see `load`."""
-        about = {"scale": self.scale, "kind": "curve", "metrics": list(self.measures.metrics)}
-        more = {"numbered": self.numbered}
-        write_arrays(path, packed(self.hierarchy, self.settings, self.events, more, **about))
+        about, arrays = packed(self.hierarchy, self.settings, self.scale, self.events)
+        about["metrics"] = list(self.measures.metrics)
+        _BUILDER.write_archive(path, about, arrays | {"numbered": self.numbered})
 
     @staticmethod
     def load(path: str | PathLike[str], *, metrics: Sequence[Metric | CustomMetric] = ()) -> CurveBuilder:
@@ -179,22 +182,21 @@ class CurveBuilder:
         metrics
             Your own metrics, if it was made with any; those of `hedgerow.metrics` are found by name.
         """
-        with naming(path, "a curve builder", "Make it again."):
-            about, found = unpacked(path, "curve", _About)
+        with _BUILDER.reading_archive(path) as (about, arrays):
             known: dict[str, Any] = standard.METRICS | {name_of_metric(metric): metric for metric in metrics}
             for name in about.metrics:
                 if name not in known:
                     raise ParameterError(
-                        f"It was made with the metric {name!r}, which is not one of hedgerow's. Pass it to load: "
-                        f"metrics=[...]."
+                        f"{path} was made with the metric {name!r}, which is not one of hedgerow's. Pass it to "
+                        f"load: metrics=[...]."
                     )
+            hierarchy, settings, events = unpacked(about, arrays)
             its = [known[name] for name in about.metrics]
-            builder = CurveBuilder(found.hierarchy, metrics=its, **vars(found.settings), scale=found.scale)
+            builder = CurveBuilder(hierarchy, metrics=its, **vars(settings), scale=about.scale)
             if list(builder.measures.metrics) != about.metrics:
                 raise ValueError("its metrics do not begin with those that every curve has")
-            builder.numbered = found.array("numbered", np.bool_, len(found.hierarchy), False, True)
-            builder.add(found.events())
-            found.require_all_used()
+            builder.numbered = arrays.take("numbered", np.bool_, len(hierarchy))
+            builder.add(events)
             return builder
 
     def _sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from hedgerow.errors import ParameterError, ScoreError
-from hedgerow.files import naming, printable
+from hedgerow.files import Count, Document, printable
 from hedgerow.likelihood import (
     BOTTOM,
     CERTAIN,
@@ -29,7 +29,16 @@ from hedgerow.measure.curve import CORRECT_LEVELS, OperatingCurve
 from hedgerow.measure.events import Part
 from hedgerow.measure.metrics import Comparison, CustomMetric, Metric, as_metric
 from hedgerow.measure.ranks import mistakes
-from hedgerow.measure.saved import AGAIN, About, examples_in, packed, packed_examples, unpacked, write_folder
+from hedgerow.measure.saved import (
+    AGAIN,
+    Measured,
+    examples_in,
+    packed,
+    packed_examples,
+    unpacked,
+    unpacked_examples,
+    write_folder,
+)
 from hedgerow.score_files import Examples
 from hedgerow.tree import Hierarchy, Indices, Settings
 
@@ -50,20 +59,22 @@ RULE_FIGURES = {
 """The summary figures that are means over the examples: of which rule, and of which metric."""
 
 _SAVED = ("name", "sizes", "warnings", "intervals", "level", "replicates")
-_Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 
 
-class _About(About):
+class _About(Measured):
     rules: list[str]
     name: str
-    sizes: list[tuple[str, _Count]]
+    sizes: list[tuple[str, Count]]
     warnings: list[str]
     intervals: dict[str, Interval]
     level: Annotated[float, msgspec.Meta(ge=0, le=1)]
-    replicates: _Count
-    temperature: Annotated[float, msgspec.Meta(gt=0)] = 1.0
-    prior: str | None = None
-    pool: Pooling | None = None
+    replicates: Count
+    temperature: Annotated[float, msgspec.Meta(gt=0)]
+    prior: str | None
+    pool: Pooling | None
+
+
+_EVALUATION = Document("hedgerow evaluation", 3, _About, "an evaluation", AGAIN)
 
 
 @final
@@ -261,15 +272,10 @@ class Evaluation:
         The folder is created if it does not exist. An evaluation in it is replaced, but other files with these
         names are not.
         """
-        about = {
-            "scale": self.scale,
-            "kind": "evaluation",
-            "rules": list(self.predictions),
-            **{name: getattr(self, name) for name in _SAVED},
-            **vars(self.treatment),
-        }
-        arrays = packed(self.hierarchy, self.settings, self.events, packed_examples(self.examples), **about)
-        write_folder(folder, arrays, self.to_dict())
+        about, arrays = packed(self.hierarchy, self.settings, self.scale, self.events)
+        about |= {"rules": list(self.predictions), **{name: getattr(self, name) for name in _SAVED}}
+        about |= vars(self.treatment)
+        write_folder(folder, _EVALUATION, about, arrays | packed_examples(self.examples), self.to_dict())
 
     def _for_json(self, point: Mapping[str, float]) -> dict[str, float | None]:
         """Return a point with `tau`, its threshold as a probability; null for infinity, or if none gives it."""
@@ -378,22 +384,19 @@ class Evaluation:
     @staticmethod
     def load(folder: str | PathLike[str]) -> Evaluation:
         """Read a folder written by `save`."""
-        path = examples_in(folder)
-        with naming(path, "an evaluation", AGAIN):
-            about, found = unpacked(path, "evaluation", _About)
-            events = found.events()
-            examples = found.examples(len(events.label), about.rules)
-            if not len(events.label) or sum(count for _, count in about.sizes) not in (0, len(events.label)):
+        with _EVALUATION.reading_archive(examples_in(folder)) as (about, arrays):
+            hierarchy, settings, events = unpacked(about, arrays)
+            examples = len(events.label)
+            if not examples or sum(count for _, count in about.sizes) not in (0, examples):
                 raise ValueError("the numbers of examples of its parts do not add up")
-            found.require_all_used()
-            builder = CurveBuilder(found.hierarchy, **vars(found.settings), scale=found.scale)
+            builder = CurveBuilder(hierarchy, **vars(settings), scale=about.scale)
             return Evaluation(
-                found.hierarchy,
+                hierarchy,
                 events,
                 builder.holding(events).compute(),
-                examples,
+                unpacked_examples(arrays, about.rules, examples, len(hierarchy)),
                 name=printable(about.name),
-                settings=found.settings,
+                settings=settings,
                 sizes=tuple((printable(name), count) for name, count in about.sizes),
                 warnings=tuple(map(printable, about.warnings)),
                 intervals=about.intervals,

@@ -1,7 +1,6 @@
-"""The one saved form of builders and evaluations: an `.npz` archive, in which nothing is pickled.
+"""The one saved form of builders and evaluations: a document with arrays (see `hedgerow.files.Document`).
 
-Its member `about` is JSON, with the tree and the settings; texts of the examples are JSON lists; all others are
-arrays of numbers. Files are not trusted: everything is checked before any of it is used.
+Both hold the tree, the settings, the labels and the events; each kind of document adds fields and arrays.
 
 An evaluation is a folder: `examples.npz` is the evaluation itself; `evaluation.json` repeats its figures for
 people, with the SHA-256 of the former. Both are written to a temporary folder and then moved into place, so that a
@@ -10,37 +9,36 @@ process that is killed leaves the old evaluation or the new one, at worst withou
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 
-from hedgerow.errors import FileError, some
+from hedgerow.errors import FileError
 from hedgerow.files import (
     Archive,
+    Document,
     clear_leftovers,
     digest,
-    read_arrays,
+    json_array,
     read_json,
     temporary,
     try_folder,
-    write_arrays,
-    write_json,
 )
 from hedgerow.likelihood import BOTTOM, Scale
 from hedgerow.measure.events import Events
-from hedgerow.score_files import KEPT, Examples, as_names
-from hedgerow.tree import Hierarchy, Names, Settings
+from hedgerow.score_files import KEPT, Examples
+from hedgerow.tree import Hierarchy, SavedSettings, SavedTree, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from hedgerow import files
 
 Arrays: TypeAlias = "dict[str, NDArray[Any]]"
 
@@ -48,151 +46,107 @@ MEMBERS = JSON, EXAMPLES = "evaluation.json", "examples.npz"
 """The files of an evaluation."""
 AGAIN = "Evaluate the scores again."
 
-_FORMAT = "hedgerow evaluation"
-_VERSION = 2
 _EVENTS = ("label", "count", "node", "score")
 
 
 # Archives ------------------------------------------------------------------------------------------------------
 
 
-class About(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The description in every file; each kind of file adds fields."""
+class Measured(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The fields that both have."""
 
-    format: str
-    version: int
-    kind: str
-    tree: dict[str, Any]
-    settings: dict[str, str]
+    tree: SavedTree
+    settings: SavedSettings
     scale: Scale
 
 
-AnyAbout = TypeVar("AnyAbout", bound=About)
-
-
-def packed(hierarchy: Hierarchy, settings: Settings, events: Events, more: Arrays, **about: Any) -> Arrays:
-    """Return the arrays of a file: what every file contains, more arrays, and more for the description."""
-    common = {"format": _FORMAT, "version": _VERSION, "tree": hierarchy.to_dict(), "settings": settings.to_dict()}
-    arrays = {"about": packed_json(msgspec.to_builtins(common | about))}
-    if not isinstance(settings.information, str):
-        arrays["information"] = np.asarray(settings.information)
-    return arrays | {name: getattr(events, name) for name in _EVENTS} | more
-
-
-def packed_examples(examples: Examples) -> Arrays:
-    """Return the arrays that `Contents.examples` takes."""
-    columns = examples.columns.items()
-    return {name: packed_json(each.tolist()) if each.dtype == object else each for name, each in columns}
-
-
-def packed_json(content: Any) -> NDArray[np.uint8]:
-    """Return content as the bytes of its JSON."""
-    return np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
-
-
-def unpacked(path: str | os.PathLike[str], kind: str, form: type[AnyAbout]) -> tuple[AnyAbout, Contents]:
-    """Read a file of this kind; return its description, which is checked, and the rest."""
-    arrays = read_arrays(path)
-    about = _about(arrays.pop("about", None), kind, form)
-    hierarchy = Hierarchy.from_dict(about.tree)
-    given: dict[str, Any] = about.settings
-    if given.get("information") == "custom":
-        given |= {"information": hierarchy.information(arrays.pop("information", np.empty(0)))}
-    return about, Contents(hierarchy, Settings.from_dict(given), about.scale, arrays)
-
-
-def _about(data: NDArray[Any] | None, kind: str, form: type[AnyAbout]) -> AnyAbout:
-    """Decode the description, and check everything in it."""
-    if data is None or data.dtype != np.uint8:
-        raise ValueError("hedgerow did not write it")
-    text = data.tobytes()
-    try:
-        mark = json.loads(text)
-    except (ValueError, RecursionError):
-        mark = None
-    if not isinstance(mark, dict) or mark.get("format") != _FORMAT:
-        raise ValueError("hedgerow did not write it")
-    if mark.get("version") != _VERSION:
-        raise ValueError(f"its version is {mark.get('version')!r:.20}, and this hedgerow reads version {_VERSION}")
-    if mark.get("kind") != kind:
-        raise ValueError(f"it holds {mark.get('kind')!r:.20}, not {kind!r}")
-    return msgspec.convert(mark, form)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Contents:
-    """The content of a file; each array is checked when it is taken."""
+class Contents(NamedTuple):
+    """What the fields and arrays that both have say, checked."""
 
     hierarchy: Hierarchy
     settings: Settings
-    scale: Scale
-    arrays: Arrays
-    """The arrays that have not been taken yet."""
+    events: Events
 
-    def array(self, name: str, dtype: type[Any], count: int | None, low: float, high: float) -> NDArray[Any]:
-        """Take an array, and check its type, its length and the range of its numbers."""
-        array: NDArray[Any] | None = self.arrays.pop(name, None)
-        if array is None:
-            raise ValueError(f"{name!r} is missing")
-        if array.dtype != dtype or array.ndim != 1 or (count is not None and len(array) != count):
-            raise ValueError(f"{name!r} is {array.dtype} of shape {array.shape}")
-        if not np.all((array >= low) & (array <= high)):  # also for NaN
-            raise ValueError(f"{name!r} has values outside {low} to {high}")
-        return array
 
-    def events(self) -> Events:
-        """Take the labels and events of the examples."""
-        nodes, bottom = len(self.hierarchy), BOTTOM[self.scale]
-        label = self.array("label", np.int32, None, 0, nodes - 1)
-        count = self.array("count", np.int32, len(label), 0, nodes)
-        total = int(count.sum(dtype=np.int64))
-        node = self.array("node", np.int32, total, 1, nodes - 1)
-        score = self.array("score", np.float64, total, bottom, 1.0 if self.scale == "probability" else np.inf)
-        starts = np.zeros(total, dtype=bool)
-        starts[(np.cumsum(count, dtype=np.int64) - count)[count > 0]] = True
-        if np.any(score == bottom) or np.any((score[1:] >= score[:-1]) & ~starts[1:]):
-            raise ValueError("the scores of an example do not fall")
-        return Events(label, count, node, score)
+def packed(
+    hierarchy: Hierarchy, settings: Settings, scale: Scale, events: Events
+) -> tuple[dict[str, Any], Arrays]:
+    """Return the fields and arrays that both have."""
+    fields = {"tree": hierarchy.to_dict(), "settings": settings.to_dict(), "scale": scale}
+    custom = {} if isinstance(settings.information, str) else {"information": np.asarray(settings.information)}
+    return fields, custom | {name: getattr(events, name) for name in _EVENTS}
 
-    def examples(self, count: int, rules: Sequence[str]) -> Examples:
-        """Take what is known of the examples, and the answers of the rules."""
-        if not {"leaf", "majority"} <= set(rules):
-            raise ValueError("the answers of a rule are missing")
-        last = len(self.hierarchy) - 1
-        columns: dict[str, Any] = {key: self._texts(key, count) for key in KEPT if key in self.arrays}
-        for rule in rules:
-            columns[f"prediction:{rule}"] = self.array(f"prediction:{rule}", np.int32, count, 0, last)
-            columns[f"confidence:{rule}"] = self.array(f"confidence:{rule}", np.float64, count, 0.0, 1.0)
-        return Examples.holding(count, columns)
 
-    def _texts(self, key: str, examples: int) -> Names:
-        """Take a text for each example."""
-        listed = msgspec.json.decode(self.arrays.pop(key).astype(np.uint8, copy=False).tobytes(), type=list[str])
-        if len(listed) != examples:
-            raise ValueError(f"{key!r} does not have one text for each example")
-        return as_names(listed, examples)
+def unpacked(about: Measured, arrays: files.Arrays) -> Contents:
+    """Take what `packed` returned."""
+    hierarchy = Hierarchy.from_dict(about.tree)
+    nodes, custom = len(hierarchy), None
+    if about.settings.information == "custom":
+        custom = hierarchy.information(arrays.take("information", np.float64, nodes))
+    return Contents(hierarchy, about.settings.opened(custom), _events(arrays, nodes, about.scale))
 
-    def require_all_used(self) -> None:
-        """Refuse a file with unknown arrays."""
-        if self.arrays:
-            raise ValueError(f"it contains {some(sorted(self.arrays))}, which does not belong there")
+
+def _events(arrays: files.Arrays, nodes: int, scale: Scale) -> Events:
+    """Take the labels and events of the examples."""
+    bottom = BOTTOM[scale]
+    label = arrays.take("label", np.int32, None, low=0, high=nodes - 1)
+    count = arrays.take("count", np.int32, len(label), low=0, high=nodes)
+    total = int(count.sum(dtype=np.int64))
+    node = arrays.take("node", np.int32, total, low=1, high=nodes - 1)
+    top = 1.0 if scale == "probability" else np.inf
+    score = arrays.take("score", np.float64, total, low=bottom, high=top)
+    starts = np.zeros(total, dtype=bool)
+    starts[(np.cumsum(count, dtype=np.int64) - count)[count > 0]] = True
+    if np.any(score == bottom) or np.any((score[1:] >= score[:-1]) & ~starts[1:]):
+        raise ValueError("the scores of an example do not fall")
+    return Events(label, count, node, score)
+
+
+def packed_examples(examples: Examples) -> Arrays:
+    """Return the columns of examples as arrays."""
+    columns = examples.columns.items()
+    return {name: json_array(column.tolist()) if column.dtype == object else column for name, column in columns}
+
+
+def unpacked_examples(arrays: files.Arrays, rules: Sequence[str], count: int, nodes: int) -> Examples:
+    """Take what `packed_examples` returned: what is known of the examples, and the answers of the rules."""
+    if not {"leaf", "majority"} <= set(rules):
+        raise ValueError("the answers of a rule are missing")
+    columns: dict[str, NDArray[Any]] = {key: arrays.take_texts(key, count) for key in KEPT if key in arrays}
+    for rule in rules:
+        columns[f"prediction:{rule}"] = arrays.take(f"prediction:{rule}", np.int32, count, low=0, high=nodes - 1)
+        columns[f"confidence:{rule}"] = arrays.take(f"confidence:{rule}", np.float64, count, low=0, high=1)
+    return Examples.holding(count, columns)
 
 
 # Folders -------------------------------------------------------------------------------------------------------
 
 
-def write_folder(folder: str | os.PathLike[str], arrays: Arrays, figures: dict[str, Any]) -> None:
-    """Write the arrays and the figures of an evaluation into a folder, in place of an older one."""
+class _Figures(msgspec.Struct):
+    """The field of `evaluation.json` that binds it to the examples; the others repeat what these say."""
+
+    files: dict[Literal["examples.npz"], str]
+
+
+_FIGURES = Document("hedgerow evaluation", 3, _Figures, "the figures of an evaluation", AGAIN)
+
+
+def write_folder(
+    folder: str | os.PathLike[str],
+    document: Document[Any],
+    about: Mapping[str, Any],
+    arrays: Arrays,
+    figures: Mapping[str, Any],
+) -> None:
+    """Write an evaluation and its figures into a folder, in place of an older one."""
     try_evaluation_folder(folder)
     place = Path(folder)
     clear_leftovers(place)
     staging = temporary(place / "evaluation")
     try:
         staging.mkdir(parents=True)
-        write_arrays(staging / EXAMPLES, arrays)
-        files = {EXAMPLES: digest(staging / EXAMPLES)}
-        write_json(staging / JSON, {"format": _FORMAT, "version": _VERSION, **figures, "files": files})
+        document.write_archive(staging / EXAMPLES, about, arrays)
+        _FIGURES.write(staging / JSON, {**figures, "files": {EXAMPLES: digest(staging / EXAMPLES)}})
         (place / JSON).unlink(missing_ok=True)
         for name in (EXAMPLES, JSON):
             (staging / name).replace(place / name)
@@ -219,8 +173,8 @@ def try_evaluation_folder(folder: str | os.PathLike[str]) -> None:
 def _is_ours(path: Path) -> bool:
     try:
         if path.name == JSON:
-            content = read_json(path, "an evaluation")
-            return isinstance(content, dict) and content.get("format") == _FORMAT
+            content = read_json(path, _FIGURES.what)
+            return isinstance(content, dict) and content.get("format") == _FIGURES.format
         with Archive(path) as archive:
             return "about" in archive.arrays
     except FileError:
@@ -240,8 +194,9 @@ def examples_in(folder: str | os.PathLike[str]) -> Path:
         raise FileError(f"{shown} {missing}. Create it with: hedgerow evaluate SCORES --tree TREE -o {shown}")
     figures = Path(folder, JSON)
     if figures.is_file():
-        content = read_json(figures, "an evaluation", AGAIN)
-        if not isinstance(content, dict) or content.get("files") != {EXAMPLES: digest(path)}:
+        with _FIGURES.reading(figures) as about:
+            bound = about.files
+        if bound != {EXAMPLES: digest(path)}:
             raise FileError(
                 f"{path} and {JSON} do not belong together: one of them was replaced or is damaged. {AGAIN}"
             )

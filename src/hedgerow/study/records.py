@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, final
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -12,20 +11,18 @@ import msgspec
 
 from hedgerow import __version__
 from hedgerow.errors import FileError
-from hedgerow.files import Archive, atomic_write, make_folder, read_json, reading
-from hedgerow.study.cells import Cell, as_read, canonical, name_of_cell
+from hedgerow.files import Archive, Count, Document, atomic_write, make_folder, read_json, reading, write_json
+from hedgerow.study.cells import Cell, as_read, name_of_cell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
 
 
-_FORMAT = 1
 _SUMMARY = ("AP", "AC", "R@90C", "R@95C", "majority_F1", "leaf_F1", "leaf_exact", "leaf_ECE")
 
 # The form of a record. Names become parts of file names and of tables, so they must be words.
 _Word = Annotated[str, msgspec.Meta(pattern=r"\A[\w.:-]{1,200}\Z")]
-_Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 _Column = Annotated[list[float], msgspec.Meta(max_length=10_000)]
 
 
@@ -37,7 +34,7 @@ class _Method(msgspec.Struct):
     name: _Word
 
 
-class _Identity(msgspec.Struct):
+class _Identity(msgspec.Struct, forbid_unknown_fields=True):
     """Everything that determines the results of a cell: see `Cell.identity`."""
 
     task: Annotated[str, msgspec.Meta(pattern=r"\A[a-z_]{1,60}\Z")]
@@ -49,7 +46,7 @@ class _Identity(msgspec.Struct):
     seed: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
 
 
-class _Curve(msgspec.Struct):
+class _Curve(msgspec.Struct, forbid_unknown_fields=True):
     logit: list[float | Literal["inf", "-inf"]]  # JSON has no infinity
     correct: _Column
     exact: _Column
@@ -63,13 +60,13 @@ class _Curve(msgspec.Struct):
             raise ValueError("a curve must have a value for each of its thresholds")
 
 
-class _Measured(msgspec.Struct):
+class _Measured(msgspec.Struct, forbid_unknown_fields=True):
     """The measurements of a curve."""
 
     way: Literal["plain", "tempered"]
     reading: _Word
     part: Annotated[str, msgspec.Meta(pattern=r"\A[\w -]{1,60}\Z")]
-    examples: _Count
+    examples: Count
     summary: dict[str, float]
     rules: dict[_Word, dict[_Word, float]]
     curve: _Curve | None = None
@@ -83,22 +80,23 @@ class _Measured(msgspec.Struct):
             raise ValueError("it must have equally many replicates of each figure")
 
 
-class _Level(msgspec.Struct):
+class _Level(msgspec.Struct, forbid_unknown_fields=True):
     """The measurements at one level of the tree."""
 
-    level: _Count
-    classes: _Count
-    examples: _Count
+    level: Count
+    classes: Count
+    examples: Count
     accuracy: Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
-class _Temperature(msgspec.Struct):
+class _Temperature(msgspec.Struct, forbid_unknown_fields=True):
     value: float
     before: float
     after: float
 
 
-class _Record(msgspec.Struct):
+class _Record(msgspec.Struct, forbid_unknown_fields=True):
+    hedgerow: str
     cell: _Identity
     results: list[dict[str, Any]]
     temperature: dict[_Word, _Temperature] = {}
@@ -118,11 +116,14 @@ class _Record(msgspec.Struct):
                 raise ValueError(f"its results of {result.reading} are not complete")
 
 
+RECORD = Document("hedgerow record", 2, _Record, "a record of a study", "Copy the file again.")
+
+
 @final
 class Records:
     """The records in a folder.
 
-    A record is written completely or not at all, with a checksum and the identity of its cell. A record that is
+    A record is written completely or not at all, with a digest and the identity of its cell. A record that is
     damaged, or belongs to another cell, counts as absent.
     """
 
@@ -145,20 +146,17 @@ class Records:
 
     def all(self) -> Iterator[dict[str, Any]]:
         """Yield every intact record in the folder, of any cell."""
-        for path in sorted(self.folder.glob("*.json")):
-            record = _intact(path)
-            if record is not None:
-                yield record
+        found = (_intact(path) for path in sorted(self.folder.glob("*.json")))
+        return (record for record in found if record is not None)
 
-    def write(self, cell: Cell, content: dict[str, Any]) -> None:
-        """Write the record of a cell."""
-        self._put(cell.name, {"format": _FORMAT, "hedgerow": __version__, "cell": cell.identity, **content})
+    def write(self, cell: Cell, content: Mapping[str, Any]) -> None:
+        """Write the record of a cell; an error if a number in it is not finite."""
+        whole = {"hedgerow": __version__, "cell": cell.identity, **content}
+        self._put(cell.name, RECORD.wrapped(as_read(whole)))
 
     def _put(self, name: str, record: dict[str, Any]) -> None:
-        body = {key: value for key, value in record.items() if key != "checksum"}
         make_folder(self.folder)
-        with atomic_write(self.folder / f"{name}.json") as file:
-            file.write(canonical({**body, "checksum": _checksum(body)}) + "\n")
+        write_json(self.folder / f"{name}.json", record, indent=None)
 
     def merge(self, path: str | PathLike[str]) -> int:
         """Merge records made elsewhere: an archive that `pack` wrote, or a JSON file of one record or a list.
@@ -167,12 +165,10 @@ class Records:
         nothing is merged.
         """
         incoming = dict(_incoming(Path(path)))
-        new = 0
-        for name, record in incoming.items():
-            if _intact(self.folder / f"{name}.json") is None:
-                self._put(name, record)
-                new += 1
-        return new
+        new = {name: each for name, each in incoming.items() if _intact(self.folder / f"{name}.json") is None}
+        for name, record in new.items():
+            self._put(name, record)
+        return len(new)
 
     def pack(self, path: str | PathLike[str]) -> int:
         """Write all intact records into one archive for `merge`; return how many there are."""
@@ -188,39 +184,19 @@ def _incoming(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     remedy = "Give a .zip of packed records, or a .json of records. If it is one, copy it again."
     if path.suffix.lower() == ".zip":
         with Archive(path) as archive, reading(path, "records", remedy):
-            read = [(name, json.loads(archive.content(name))) for name in archive.names]
+            read = [(name, msgspec.json.decode(archive.content(name))) for name in archive.names]
     else:
         content = read_json(path, "records", remedy)
         read = [(path.name, each) for each in (content if isinstance(content, list) else [content])]
     for name, record in read:
-        _check(record, path, name)
-        yield name_of_cell(record["cell"]), record
+        with RECORD.unwrapped(record, f"{path}: {name}"):
+            yield name_of_cell(record["cell"]), record
 
 
 def _intact(path: Path) -> dict[str, Any] | None:
     """Return the record in a file; None if there is none, or if it is damaged."""
-    if not path.is_file():
-        return None
-    try:
-        record: dict[str, Any] = read_json(path, "a record")
-        _check(record, path, path.name)
-    except FileError:
-        return None
-    return record
-
-
-def _check(record: Any, path: Path, name: str) -> None:
-    """Raise an error unless a record has its checksum and the declared form."""
-    try:
-        body = {key: value for key, value in record.items() if key != "checksum"}
-        intact = record["format"] == _FORMAT and record["checksum"] == _checksum(body)
-    except (AttributeError, KeyError, ValueError, RecursionError):  # such as NaN, or half of a surrogate pair
-        intact = False
-    if not intact:
-        raise FileError(f"{path}: {name} is damaged, or is not a record of a study. Copy the file again.")
-    with reading(path, f"records: {name}", "It was not written by hedgerow."):
-        msgspec.convert(record, _Record)
-
-
-def _checksum(body: dict[str, Any]) -> str:
-    return hashlib.sha256(canonical(body).encode()).hexdigest()
+    with suppress(FileError):
+        record: dict[str, Any] = read_json(path, RECORD.what)
+        with RECORD.unwrapped(record, path):
+            return record
+    return None

@@ -19,10 +19,11 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Annotated, Any, Self, final
 
 import msgspec
 import numpy as np
+from msgspec import Meta
 
 from hedgerow.arrays import Derives, map_row_blocks
 from hedgerow.errors import (
@@ -32,6 +33,7 @@ from hedgerow.errors import (
     UnknownNameError,
     a_number,
     argument,
+    check_number,
     refuse_keywords,
     some,
 )
@@ -68,20 +70,14 @@ _LCA_ROW_BYTES = 32  # working memory for one pair
 
 
 class SavedTree(msgspec.Struct, forbid_unknown_fields=True):
-    """A tree inside another file, with its nodes in depth-first order."""
+    """A tree inside a document, with its nodes in depth-first order."""
 
-    names: list[str]
-    """The name of each node."""
-    parents: list[int]
-    """The index of each node's parent; -1 for the root, which comes first."""
-    fingerprint: str
-    """The SHA-256 of the sorted pairs of child and parent: see `Hierarchy.fingerprint`."""
-    ranks: list[str] | None = None
-    """The rank of each node; "" where it has none."""
-    titles: list[str] | None = None
-    """A display name of each node; "" where it has none."""
-    aliases: dict[str, int] | None = None
-    """Other names under which columns of scores are found, with the index of the node of each."""
+    fingerprint: Annotated[str, Meta(description="Its `Hierarchy.fingerprint`.")]
+    names: Annotated[list[str], Meta(description="The name of each node.")]
+    parents: Annotated[list[int], Meta(description="The index of each node's parent; -1 for the root.")]
+    ranks: Annotated[list[str] | None, Meta(description='The rank of each node, or "".')] = None
+    titles: Annotated[list[str] | None, Meta(description='A display name of each node, or "".')] = None
+    aliases: Annotated[dict[str, int] | None, Meta(description="Other names, with the index of the node.")] = None
 
 
 @final
@@ -791,7 +787,7 @@ class Hierarchy(Derives):
         return content | ({"aliases": dict(self.aliases)} if self.aliases else {})
 
     @staticmethod
-    def from_dict(content: dict[str, Any]) -> Hierarchy:
+    def from_dict(content: SavedTree | dict[str, Any]) -> Hierarchy:
         """Return the tree that `to_dict` returned; its fields are checked, since files may hold anything."""
         try:
             given = msgspec.convert(content, SavedTree)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, final, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, Unpack, final, get_args
 
+import msgspec
 import numpy as np
+from msgspec import Meta
 
 from hedgerow.errors import ParameterError, ScoreError, refuse_keywords
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import ArrayLike, NDArray
 
     from hedgerow.tree.layout import Indices
@@ -31,6 +31,21 @@ class SettingKeywords(TypedDict, total=False):
     information: InformationKind | ArrayLike | None
     single_child: SingleChild | None
     below_label: BelowLabel | None
+
+
+@final
+class SavedSettings(msgspec.Struct, forbid_unknown_fields=True):
+    """Settings inside a document; the values of a "custom" measure stand elsewhere in it."""
+
+    information: Annotated[Literal[InformationKind, "custom"], Meta(description="How specific nodes are.")]
+    single_child: Annotated[SingleChild, Meta(description="Whether nodes with one child are skipped or answers.")]
+    below_label: Annotated[BelowLabel, Meta(description="What an answer below its label counts as.")]
+
+    def opened(self, information: NDArray[np.float64] | None = None) -> Settings:
+        """Return the settings, with the values of the measure if it is "custom"."""
+        return Settings(
+            self.information if information is None else information, self.single_child, self.below_label
+        )
 
 
 @final
@@ -100,14 +115,6 @@ class Settings:
             for (name, ours), (_, theirs) in zip(self.to_dict().items(), other.to_dict().items(), strict=True)
             if not np.array_equal(getattr(self, name), getattr(other, name))
         )
-
-    @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Settings:
-        """Return settings from exactly these fields."""
-        names = [field.name for field in fields(cls)]
-        if sorted(given) != sorted(names):
-            raise ParameterError(f"Settings have the fields {', '.join(names)}, not {', '.join(map(str, given))}.")
-        return cls(**given)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON; an array of information is "custom"."""

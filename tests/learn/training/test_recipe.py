@@ -7,8 +7,9 @@ import pytest
 
 from hedgerow import methods
 from hedgerow.errors import FileError, ParameterError
+from hedgerow.files import descriptions
 from hedgerow.learn import data
-from hedgerow.learn.training.recipe import Recipe, available, field_docs
+from hedgerow.learn.training.recipe import Recipe, available
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,7 +102,7 @@ def test_show_explains_every_field() -> None:
     recipe = Recipe.load("glyphs")
     shown = recipe.to_toml(explained=True)
     for section in (recipe.optimiser, recipe.run):
-        docs = field_docs(type(section))
+        docs = descriptions(type(section))
         assert set(docs) == set(vars(section))
-        assert all(f"# {line}" in shown for doc in docs.values() for line in doc.splitlines())
+        assert all(doc in shown.replace("\n# ", " ") for doc in docs.values())
     assert tomllib.loads(shown) == recipe.tables()

@@ -226,10 +226,10 @@ def test_resuming_ends_where_an_unbroken_run_does(tmp_path: Path) -> None:
 def test_the_penalty_is_chosen_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left_open = recipe("optimiser.C=0", "optimiser.epochs=1")
     run = train(left_open, tmp_path / "run", progress=False, splits=splits())
-    assert json.loads((run.path / "penalty.json").read_text()) == {"C": in_use(left_open, splits())}
+    assert run.penalty() == in_use(left_open, splits())
     assert run.recipe().optimiser.C == 0
     (run.path / "metrics.json").unlink()
-    (run.path / "penalty.json").write_text('{"C": 17.5}')
+    run.save_penalty(17.5)
     used = []
 
     def build(parameters: Any, own: Optimiser, examples: int) -> torch.optim.Optimizer:
@@ -240,7 +240,7 @@ def test_the_penalty_is_chosen_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     train(left_open, run.path, resume=True, progress=False, splits=splits())
     assert used == [17.5]
     (run.path / "metrics.json").unlink()
-    (run.path / "penalty.json").write_text('{"C": -1}')
+    run.save_penalty(-1)
     with pytest.raises(FileError, match=r"penalty.json.*`float` >= 1e-06 - at `\$\.C`"):
         train(left_open, run.path, resume=True, progress=False, splits=splits())
 

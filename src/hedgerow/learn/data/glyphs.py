@@ -11,13 +11,15 @@ import re
 import sys
 import unicodedata
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+import msgspec
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError
-from hedgerow.files import atomic_write, read_arrays
+from hedgerow.files import Document
 from hedgerow.learn.data.splits import DataSplits, LabelledInputs, Split
 from hedgerow.tree import Hierarchy
 
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from PIL import Image, ImageFont
 
     Progress = Callable[[int, int], None]
-    Arrays = dict[str, NDArray[Any]]
 
 FACES = tuple(
     f"DejaVu{family}{style}"
@@ -54,6 +55,15 @@ VAL_FACES = ("DejaVuSerif-BoldItalic",)
 # Basic Latin to Latin Extended-A, Greek and Cyrillic, arrows: first code point, and one past the last.
 _QUICK = ((0x21, 0x180), (0x370, 0x460), (0x2190, 0x2200))
 _VERSION = 1  # of the drawing; cache files of other versions are not read
+
+
+class _Drawn(msgspec.Struct, forbid_unknown_fields=True):
+    """What a cache file says besides its images."""
+
+    characters: str
+
+
+_CACHE = Document("hedgerow glyphs", 1, _Drawn, "drawn glyphs", "Delete it: they are then drawn again.")
 
 
 def load_glyphs(
@@ -89,14 +99,17 @@ def load_glyphs(
         if value < least:
             raise ParameterError(f"{what}={value}: for glyphs it must be at least {least}.")
 
-    def make() -> Arrays:
+    path = cache_folder() / f"glyphs-{size}-{draws}x{pixels}-seed{seed}-{_versions()}.npz"
+    try:
+        with _CACHE.reading_archive(path) as (about, arrays):
+            characters = list(about.characters)
+            images = arrays.take("images", np.uint8, len(FACES), len(characters), draws, pixels, pixels)
+    except (OSError, FileError):  # it is absent or damaged
         characters = _chosen(size)
-        codes = np.array([ord(character) for character in characters])
-        return {"codes": codes, "images": draw(characters, draws, pixels, seed, progress)}
-
-    arrays = cached(f"glyphs-{size}-{draws}x{pixels}-seed{seed}-{_versions()}.npz", make)
-    images = arrays["images"]
-    characters = [chr(code) for code in arrays["codes"].tolist()]
+        images = draw(characters, draws, pixels, seed, progress)
+        with suppress(OSError, FileError):  # where it cannot be written, glyphs are drawn each time
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _CACHE.write_archive(path, _Drawn("".join(characters)), {"images": images}, compressed=False)
     hierarchy = character_tree(characters)
     train = tuple(face for face in FACES if face not in (*TEST_FACES, *VAL_FACES))
     parts: dict[Split, tuple[str, ...]] = {"train": train, "val": VAL_FACES, "test": TEST_FACES}
@@ -249,25 +262,6 @@ def cache_folder() -> Path:
         return Path.home() / "Library" / "Caches" / "hedgerow"
     chosen = os.environ.get("XDG_CACHE_HOME")
     return (Path(chosen) if chosen else Path.home() / ".cache") / "hedgerow"
-
-
-def cached(name: str, make: Callable[[], Arrays]) -> Arrays:
-    """Return the arrays in a cache file; if it is absent or damaged, make them and write it.
-
-    It is not an error if the folder cannot be written: the arrays are then made again each time.
-    """
-    path = cache_folder() / name
-    try:
-        return read_arrays(path)
-    except Exception:  # the remedy is the same for any damage
-        arrays = make()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(path, "wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-    except (OSError, FileError):
-        pass
-    return arrays
 
 
 # The tree ------------------------------------------------------------------------------------------------

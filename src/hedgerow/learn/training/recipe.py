@@ -1,15 +1,12 @@
 """Recipes: everything that decides a training run, in one small TOML file.
 
 A recipe names the data, the model and the method, each with its parameters, and says how to optimise and how to
-run. Every field has a default and a docstring; `hedgerow train RECIPE --show` prints them.
+run. Every field has a default and a description; `hedgerow train RECIPE --show` prints them.
 """
 
 from __future__ import annotations
 
-import ast
 import dataclasses
-import inspect
-import itertools
 import textwrap
 import tomllib
 from dataclasses import dataclass, field
@@ -31,7 +28,7 @@ import msgspec
 
 from hedgerow.arrays import available_cores
 from hedgerow.errors import ParameterError, closest, no_such
-from hedgerow.files import read_toml
+from hedgerow.files import described, descriptions, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -102,31 +99,32 @@ class Choice:
 class Optimiser(Section):
     """How the weights are fitted."""
 
-    epochs: _Count = 20
-    """Passes over the training data."""
-    batch_size: _Count = 64
-    """Mini-batch size, over all devices."""
-    least_steps: _Count = 1
-    """An epoch passes over small data several times, to have about this many batches or more."""
-    lr: _Rate = 0.01
-    """Initial learning rate."""
-    schedule: Literal["cosine", "constant"] = "cosine"
-    """How the learning rate changes: "cosine" (down to 0) or "constant"."""
-    kind: Literal["sgd", "adamw", "per-output"] = "sgd"
-    """"sgd" (with momentum), "adamw", or "per-output" (the solver of HedgedClassifier; for scaled features)."""
-    momentum: _Share = 0.9
-    """Momentum of SGD."""
-    even_steps: Literal["yes", "no"] = "yes"
-    """Whether SGD takes steps for each output that suit the method: see `hedgerow.methods.HierarchicalHead`."""
-    weight_decay: _Decay = 3e-4
-    """Weight decay of SGD and AdamW."""
-    C: _Limit = 0.0
-    """Penalty of "per-output", as in HedgedClassifier: smaller is stronger. 0 chooses it as HedgedClassifier does
-    if the model is linear with scaled inputs, and otherwise by the number of examples per label."""
-    accumulate: _Count = 1
-    """Batches whose gradients are added up before each step."""
-    clip: _Limit = 0.0
-    """Largest norm of the gradient; 0 for no limit."""
+    epochs: _Count = described("Passes over the training data.", 20)
+    batch_size: _Count = described("Mini-batch size, over all devices.", 64)
+    least_steps: _Count = described(
+        "An epoch passes over small data several times, to have about this many batches or more.", 1
+    )
+    lr: _Rate = described("Initial learning rate.", 0.01)
+    schedule: Literal["cosine", "constant"] = described(
+        'How the learning rate changes: "cosine" (down to 0) or "constant".', "cosine"
+    )
+    kind: Literal["sgd", "adamw", "per-output"] = described(
+        '"sgd" (with momentum), "adamw", or "per-output" (the solver of HedgedClassifier; for scaled features).',
+        "sgd",
+    )
+    momentum: _Share = described("Momentum of SGD.", 0.9)
+    even_steps: Literal["yes", "no"] = described(
+        "Whether SGD takes steps for each output that suit the method: see `hedgerow.methods.HierarchicalHead`.",
+        "yes",
+    )
+    weight_decay: _Decay = described("Weight decay of SGD and AdamW.", 3e-4)
+    C: _Limit = described(
+        'Penalty of "per-output", as in HedgedClassifier: smaller is stronger. 0 chooses it as HedgedClassifier '
+        "does if the model is linear with scaled inputs, and otherwise by the number of examples per label.",
+        0.0,
+    )
+    accumulate: _Count = described("Batches whose gradients are added up before each step.", 1)
+    clip: _Limit = described("Largest norm of the gradient; 0 for no limit.", 0.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -150,27 +148,36 @@ class Optimiser(Section):
 class Run(Section):
     """Where and how it runs."""
 
-    seed: _Seed = 0
-    """Random seed: of weights, the order of the data, changes to images, tree cuts."""
-    devices: _Processes = 1
-    """Devices per machine; with several, one process each."""
-    nodes: _Machines = 1
-    """Number of machines; start the command on each of them, with torchrun or SLURM."""
-    strategy: Literal["auto", "ddp", "fsdp"] = "auto"
-    """How processes work together: "auto" (ddp if there are several), "ddp" or "fsdp" (GPUs share the weights)."""
-    accelerator: Literal["auto", "cpu", "gpu"] = "auto"
-    """"auto" (a GPU if there is one), "cpu" or "gpu"."""
-    precision: Literal["auto", "32", "bf16-mixed", "16-mixed"] = "auto"
-    """"auto" (bf16-mixed on a GPU, 32 otherwise), "32", "bf16-mixed" or "16-mixed"."""
-    compile: Literal["auto", "yes", "no"] = "auto"
-    """Whether to compile the model and its loss: "auto" (on a GPU), "yes" or "no"."""
-    workers: _Workers = -1
-    """Processes that load image files, per device; -1 for one per core. Not used for data in memory."""
-    scores: Kept = "auto"
-    """The scores of the test data to keep: "all", "compact" (what thresholds need), "none", or "auto" (all up to
-    100 MB, compact beyond)."""
-    monitor: Literal["AP", "AC", "AC_exact", "R@90C", "R@95C", "majority_F1"] = "AP"
-    """The summary metric of the validation data by which the best checkpoint is chosen."""
+    seed: _Seed = described("Random seed: of weights, the order of the data, changes to images, tree cuts.", 0)
+    devices: _Processes = described("Devices per machine; with several, one process each.", 1)
+    nodes: _Machines = described(
+        "Number of machines; start the command on each of them, with torchrun or SLURM.", 1
+    )
+    strategy: Literal["auto", "ddp", "fsdp"] = described(
+        'How processes work together: "auto" (ddp if there are several), "ddp" or "fsdp" (GPUs share the '
+        "weights).",
+        "auto",
+    )
+    accelerator: Literal["auto", "cpu", "gpu"] = described(
+        '"auto" (a GPU if there is one), "cpu" or "gpu".', "auto"
+    )
+    precision: Literal["auto", "32", "bf16-mixed", "16-mixed"] = described(
+        '"auto" (bf16-mixed on a GPU, 32 otherwise), "32", "bf16-mixed" or "16-mixed".', "auto"
+    )
+    compile: Literal["auto", "yes", "no"] = described(
+        'Whether to compile the model and its loss: "auto" (on a GPU), "yes" or "no".', "auto"
+    )
+    workers: _Workers = described(
+        "Processes that load image files, per device; -1 for one per core. Not used for data in memory.", -1
+    )
+    scores: Kept = described(
+        'The scores of the test data to keep: "all", "compact" (what thresholds need), "none", or "auto" '
+        "(all up to 100 MB, compact beyond).",
+        "auto",
+    )
+    monitor: Literal["AP", "AC", "AC_exact", "R@90C", "R@95C", "majority_F1"] = described(
+        "The summary metric of the validation data by which the best checkpoint is chosen.", "AP"
+    )
 
     @property
     def loaders(self) -> int:
@@ -183,14 +190,11 @@ class Run(Section):
 class Recipe:
     """A whole training run."""
 
-    data: Choice = field(default_factory=lambda: Choice("glyphs"))
-    """The data set: see `hedgerow.learn.data`."""
-    model: Choice = field(default_factory=lambda: Choice("cnn"))
-    """What maps an input to features: see `hedgerow.learn.models`."""
-    method: Choice = field(default_factory=lambda: Choice("flat-softmax"))
-    """Loss and likelihood: see `hedgerow.methods`."""
-    optimiser: Optimiser = field(default_factory=Optimiser)
-    run: Run = field(default_factory=Run)
+    data: Choice = described("The data set: see `hedgerow.learn.data`.", Choice("glyphs"))
+    model: Choice = described("What maps an input to features: see `hedgerow.learn.models`.", Choice("cnn"))
+    method: Choice = described("Loss and likelihood: see `hedgerow.methods`.", Choice("flat-softmax"))
+    optimiser: Optimiser = described("How the weights are fitted.", Optimiser())
+    run: Run = described("Where and how it runs.", Run())
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, Any], where: str = "The recipe") -> Self:
@@ -240,16 +244,14 @@ class Recipe:
         return {k: v.table() if isinstance(v, Choice) else dataclasses.asdict(v) for k, v in sections.items()}
 
     def to_toml(self, *, explained: bool = False) -> str:
-        """Return the recipe as TOML with every field written out, and explained by its docstring if requested."""
-        own = field_docs(type(self)) if explained else {}
+        """Return the recipe as TOML with every field written out, and explained if requested."""
+        headings = descriptions(type(self)) if explained else {}
         lines = []
         for section, table in self.tables().items():
-            kind = type(getattr(self, section))
-            docs = field_docs(kind) if explained else {}
-            heading = own.get(section) or inspect.getdoc(kind) or "" if explained else ""
-            lines += [*_comment(heading), f"[{section}]"]
+            comments = descriptions(type(getattr(self, section))) if explained else {}
+            lines += [*_comment(headings.get(section, "")), f"[{section}]"]
             for key, entry in table.items():
-                lines += [*_comment(docs.get(key, "")), f"{key} = {_toml(entry)}"]
+                lines += [*_comment(comments.get(key, "")), f"{key} = {_toml(entry)}"]
             lines.append("")
         return "\n".join(lines)
 
@@ -257,16 +259,6 @@ class Recipe:
 def available() -> list[str]:
     """Return the names of the recipes that ship with the package."""
     return sorted(entry.name.removesuffix(".toml") for entry in _RECIPES.iterdir() if entry.name.endswith(".toml"))
-
-
-def field_docs(kind: type) -> dict[str, str]:
-    """Return the docstrings below the fields of a dataclass."""
-    body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0].body  # type: ignore[attr-defined]
-    docs = {}
-    for statement, following in itertools.pairwise(body):
-        if isinstance(statement, ast.AnnAssign) and isinstance(following, ast.Expr):
-            docs[statement.target.id] = inspect.cleandoc(following.value.value)  # type: ignore[union-attr, attr-defined]
-    return docs
 
 
 def _apply(tables: dict[str, Any], change: str) -> None:
@@ -309,4 +301,4 @@ def _toml(value: Any) -> str:
 
 
 def _comment(text: str) -> list[str]:
-    return [f"# {line}" for line in text.splitlines() if line]
+    return textwrap.wrap(text, 110, initial_indent="# ", subsequent_indent="# ")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import logging
 import os
 import signal
@@ -296,11 +295,7 @@ def _finish(run: RunFolder, classifier: Classifier, splits: DataSplits, device: 
         write_test_scores(run.scores, classifier.method, splits.test, test, compact=kept == "compact")
         tested = run.open_scores()
     run.save_digests()
-    figures = {
-        name: evaluate(hierarchy, blocks, rules=_SUMMARISED).summary()
-        for name, blocks in (("val", val), ("test", tested))
-    }
-    run.write_text("metrics.json", json.dumps(figures, indent=2) + "\n")
+    run.save_metrics(*(evaluate(hierarchy, blocks, rules=_SUMMARISED).summary() for blocks in (val, tested)))
 
 
 def _score_bytes(splits: DataSplits) -> int:

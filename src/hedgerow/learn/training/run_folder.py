@@ -23,7 +23,7 @@ import math
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict, TypeVar, final
+from typing import TYPE_CHECKING, Annotated, Any, Literal, final, get_args
 
 import msgspec
 import numpy as np
@@ -34,6 +34,7 @@ from torch import Tensor
 from hedgerow import methods
 from hedgerow.errors import FileError, argument
 from hedgerow.files import (
+    Document,
     atomic_write,
     clear_leftovers,
     digest,
@@ -60,12 +61,14 @@ _SPARE_BYTES = 64 << 20  # for logs and compact scores
 _LARGEST_INPUT = 1 << 27  # numbers in one example
 _OTHER_CHECKPOINT = "Delete it and train again, or copy the run again."
 
-# SHA-256 of the files that belong together.
-_Digests = TypedDict(
-    "_Digests", {"recipe.toml": str, "tree.json": str, "model.safetensors": str, "scores.npz": NotRequired[str]}
-)
+_Together = Literal["recipe.toml", "tree.json", "model.safetensors", "scores.npz"]
 _Width = Annotated[int, msgspec.Meta(ge=1, le=_LARGEST_INPUT)]
-_Content = TypeVar("_Content")
+
+
+class _Digests(msgspec.Struct, forbid_unknown_fields=True):
+    """The SHA-256 of the files that belong together."""
+
+    files: dict[_Together, str]
 
 
 class _Penalty(msgspec.Struct, forbid_unknown_fields=True):
@@ -74,11 +77,20 @@ class _Penalty(msgspec.Struct, forbid_unknown_fields=True):
     C: Annotated[float, msgspec.Meta(ge=1e-6, le=1e12)]
 
 
-class _Metrics(msgspec.Struct):
+class _Metrics(msgspec.Struct, forbid_unknown_fields=True):
     """Summary metrics of the validation and test data."""
 
     val: dict[str, float]
     test: dict[str, float]
+
+
+_DIGESTS = Document("hedgerow digests", 1, _Digests, "the digests of a training run", "Copy the run again.")
+_PENALTY = Document(
+    "hedgerow penalty", 1, _Penalty, "the penalty of a training run", "Delete it: it is then chosen again."
+)
+_METRICS = Document(
+    "hedgerow metrics", 1, _Metrics, "the metrics of a training run", "Delete it and resume: that writes it again."
+)
 
 
 class _Checkpoint(msgspec.Struct):
@@ -205,11 +217,12 @@ class RunFolder:
         path = self.path / "penalty.json"
         if not path.exists():
             return None
-        return _read(path, _Penalty, "the penalty of a training run", "Delete it: it is then chosen again.").C
+        with _PENALTY.reading(path) as chosen:
+            return chosen.C
 
     def save_penalty(self, strength: float) -> None:
         """Write the optimiser.C that was chosen for this run."""
-        self.write_text("penalty.json", json.dumps({"C": strength}) + "\n")
+        _PENALTY.write(self.path / "penalty.json", _Penalty(strength))
 
     def hierarchy(self) -> Hierarchy:
         """Read the tree."""
@@ -234,22 +247,27 @@ class RunFolder:
             raise FileError(
                 f"The run in {self.path} is not finished: continue it with {argument('resume', True)}."
             )
-        again = f"Delete it, and write it again with {argument('resume', True)}."
-        return msgspec.structs.asdict(_read(path, _Metrics, "the metrics of a training run", again))
+        with _METRICS.reading(path) as found:
+            return msgspec.structs.asdict(found)
+
+    def save_metrics(self, val: dict[str, float], test: dict[str, float]) -> None:
+        """Write the summary metrics, which mark the run as finished."""
+        _METRICS.write(self.path / "metrics.json", _Metrics(val, test))
 
     def save_digests(self) -> None:
         """Record which files belong together."""
-        there = [name for name in _Digests.__annotations__ if (self.path / name).exists()]
-        digests = {name: digest(self.path / name) for name in there}
-        self.write_text("digests.json", json.dumps(digests, indent=2))
+        paths = {name: self.path / name for name in get_args(_Together)}
+        there = {name: digest(path) for name, path in paths.items() if path.exists()}
+        _DIGESTS.write(self.path / "digests.json", _Digests(there))
 
     def check_digests(self) -> None:
         """Refuse files that do not belong together; without digests, nothing is checked."""
         path = self.path / "digests.json"
         if not path.exists():
             return
-        written = _read(path, _Digests, "the digests of a training run", "Copy the run again.")
-        for name, expected in written.items():
+        with _DIGESTS.reading(path) as written:
+            files = written.files
+        for name, expected in files.items():
             require_file(self.path / name)
             if digest(self.path / name) != expected:
                 raise FileError(
@@ -309,13 +327,6 @@ class RunFolder:
                 f"with {argument('data', 'PATH', python='run_scores(run, PATH)')}."
             )
         return open_test_scores(self.scores, self.hierarchy(), labels=labels)
-
-
-def _read(path: Path, kind: type[_Content], what: str, remedy: str) -> _Content:
-    """Read a JSON file whose content is declared."""
-    require_file(path)
-    with reading(path, what, remedy):
-        return msgspec.json.decode(path.read_bytes(), type=kind)
 
 
 def _read_weights(path: Path) -> tuple[dict[str, Tensor], tuple[int, ...]]:

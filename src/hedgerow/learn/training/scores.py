@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import torch
 
-from hedgerow.files import Archive, naming, read_arrays, write_arrays, write_blocks
+from hedgerow.files import Archive, Document, write_blocks
 from hedgerow.infer import compacted
 from hedgerow.learn.training.batches import EVALUATION_BATCH, BatchSampler, batches
-from hedgerow.likelihood import Likelihoods, SparseLikelihoods
+from hedgerow.likelihood import Likelihoods, Scale, SparseLikelihoods
 from hedgerow.score_files import Block, Scores, open_scores
 
 if TYPE_CHECKING:
@@ -29,6 +30,15 @@ if TYPE_CHECKING:
 _SMALL = 100 << 20  # bytes of scores that are kept whole
 _ROWS = 1 << 14  # of compact scores, read at a time
 _ENTRIES = ("count", "node", "value")
+
+
+class _Compact(msgspec.Struct, forbid_unknown_fields=True):
+    """What a file of compact scores says besides its arrays."""
+
+    scale: Scale
+
+
+_COMPACT = Document("hedgerow compact scores", 1, _Compact, "the scores of a training run", "Copy the run again.")
 
 
 @torch.inference_mode()
@@ -67,10 +77,10 @@ def write_test_scores(
 ) -> None:
     """Write likelihoods, labels and ids as a score file, or in compact form; see `open_test_scores`."""
     names = method.hierarchy.names.astype(np.str_)
-    about = {"classes": names, "ids": examples.ids, "scale": np.array(method.scale)}
+    about = {"classes": names, "ids": examples.ids}
     if not compact:
-        labels = names[examples.labels]
-        write_blocks(path, about | {"labels": labels}, "likelihoods", len(examples), (block.q for block in blocks))
+        about |= {"labels": names[examples.labels], "scale": np.array(method.scale)}
+        write_blocks(path, about, "likelihoods", len(examples), (block.q for block in blocks))
         return
     # Some twenty nodes per example, so they are held whole.
     parts = [
@@ -79,7 +89,8 @@ def write_test_scores(
     entries = {
         name: np.concatenate(column) for name, column in zip(_ENTRIES, zip(*parts, strict=True), strict=True)
     }
-    write_arrays(path, about | {"label": examples.labels.astype(np.int32)} | entries)
+    entries["label"] = examples.labels.astype(np.int32)
+    _COMPACT.write_archive(path, _Compact(method.scale), about | entries)
 
 
 def _narrow(q: SparseLikelihoods) -> tuple[NDArray[Any], ...]:
@@ -95,20 +106,20 @@ def _narrow(q: SparseLikelihoods) -> tuple[NDArray[Any], ...]:
 def open_test_scores(path: Path, hierarchy: Hierarchy, *, labels: bool = True) -> Scores:
     """Open what `write_test_scores` wrote."""
     with Archive(path) as archive:
-        compact = "node" in archive.arrays
+        compact = "about" in archive.arrays
     return _open_compact(path, hierarchy, labels) if compact else open_scores(path, hierarchy, labels=labels)
 
 
 def _open_compact(path: Path, hierarchy: Hierarchy, labelled: bool) -> Scores:
-    arrays: dict[str, Any] = read_arrays(path)
-    with naming(path, "the scores of a training run", "Copy the run again."):
-        if not np.array_equal(arrays["classes"], hierarchy.names):
+    with _COMPACT.reading_archive(path) as (about, arrays):
+        if not np.array_equal(arrays.take("classes", np.str_, len(hierarchy)), hierarchy.names):
             raise ValueError("its classes are not the nodes of the tree")
-        (count, node, value), ids = (arrays[name] for name in _ENTRIES), arrays["ids"].astype(object)
-        label = hierarchy.nodes(arrays["label"], hierarchy.names)
-        q = SparseLikelihoods(hierarchy, np.append(0, np.cumsum(count)), node, value, arrays["scale"].item())
-        if not label.shape == ids.shape == (len(q),):
-            raise ValueError("it does not have one label and one id for each example")
+        label = arrays.take("label", np.int32, None, low=0, high=len(hierarchy) - 1).astype(np.int64)
+        ids = arrays.take("ids", np.str_, len(label)).astype(object)
+        count = arrays.take("count", np.int32, len(label), low=0)
+        node = arrays.take("node", np.int32, None, low=0, high=len(hierarchy) - 1)
+        value = arrays.take("value", np.floating, len(node), low=-np.inf, high=np.inf)
+        q = SparseLikelihoods(hierarchy, np.append(0, np.cumsum(count)), node, value, about.scale)
     q.compact = True
 
     def read(_: list[str]) -> Iterator[Block]:
