@@ -103,7 +103,7 @@ class Watched:
             The answers, and their labels.
         """
         shown, tree = os.fspath(path), point.hierarchy
-        table = open_table(shown, None)
+        table = open_table(shown)
         wanted = {"prediction": table.column("prediction", "the answers")}
         about = ("id", TIP, "cluster", *([point.by] if point.by in ("group", "clade") else []))
         wanted |= {name: table.columns.index(name) for name in about if name in table.columns}

@@ -21,7 +21,7 @@ from hedgerow.errors import (
     counted,
     nearest,
 )
-from hedgerow.files import TABLES, extension, own_delimiter, require_file
+from hedgerow.files import TABLES, InputFile, extension, require_file
 from hedgerow.score_files import (
     FORMATS,
     MISSING,
@@ -30,7 +30,6 @@ from hedgerow.score_files import (
     ScoreReading,
     check_clash,
     column_fit,
-    column_names,
     find_format,
     misfit,
     no_label,
@@ -104,7 +103,7 @@ def examine_data(
     if scores is not None:
         require_file(scores)
         with _noting("unreadable scores", problems):
-            found = find_format(scores, how)
+            found = find_format(how.file(scores), how)
             if found == WIDE:
                 score_facts = _column_facts(hierarchy, scores, how, problems)
             else:
@@ -134,10 +133,9 @@ def _column_facts(hierarchy: Hierarchy, path: str, how: ScoreReading, problems: 
     """Compare the columns of a wide file with a tree; only the names are read."""
     elsewhere: frozenset[str] = frozenset()
     if how.labels_file is not None:
-        labels = os.fspath(how.labels_file)
-        there = column_names(labels, own_delimiter(labels, how.delimiter))
+        there = InputFile(how.labels_file, how.delimiter, any_delimiter=True).columns
         elsewhere = frozenset({"ids"} if how.id_column in there else ())
-    reader = open_wide(path, how, labels=False, elsewhere=elsewhere)
+    reader = open_wide(how.file(path), how, labels=False, elsewhere=elsewhere)
     check_clash(hierarchy, reader)
     fit = column_fit(hierarchy, reader, how)
     if fit.kind is None:
@@ -152,7 +150,8 @@ def _listed(hierarchy: Hierarchy, path: str, how: ScoreReading) -> tuple[int, li
     """
     labelled = how.labels_file is not None
     if not labelled:
-        labelled = "labels" in FORMATS[find_format(path, how)].open(path, how, frozenset()).has
+        file = how.file(path)
+        labelled = "labels" in FORMATS[find_format(file, how)].open(file, how, frozenset()).has
     examples, labels = 0, list[str]()
     for block in open_scores(path, hierarchy, how, labels=labelled):
         examples += len(block)
@@ -199,7 +198,7 @@ def _noting(kind: str, problems: list[Problem]) -> Iterator[None]:
 
 def _labels_of_scores(path: str, how: ScoreReading) -> list[str] | None:
     """Return the labels in a score file; None if it has none, unless their column is named."""
-    reader = open_wide(path, how)
+    reader = open_wide(how.file(path), how)
     if "labels" in reader.has:
         return reader.labels()
     if how.label_column is not None:

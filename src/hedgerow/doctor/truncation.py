@@ -28,7 +28,7 @@ def truncation(hierarchy: Hierarchy, path: str, kind: str, how: ScoreReading) ->
     path, kind, how
         The score file, its format, and how to read it.
     """
-    reader = FORMATS[kind].open(path, how, frozenset())
+    reader = FORMATS[kind].open(how.file(path), how, frozenset())
     if isinstance(reader, WideReader):
         column_fit(hierarchy, reader, how)  # leaves out columns that are no class
         classes, are_shares = len(reader.classes), reader.content == "probabilities"

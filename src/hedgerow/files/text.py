@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import glob
 import gzip
 import hashlib
@@ -14,11 +13,11 @@ import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import contextmanager
 from difflib import get_close_matches
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeGuard, final
 
-from hedgerow.errors import FileError, HedgerowError, argument
+from hedgerow.errors import FileError, HedgerowError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +28,6 @@ _GZIP = ".gz"
 _ZIP = b"PK\x03\x04"
 _SPREADSHEETS = (".xlsx", ".xls", ".ods")
 _AS_CSV = "In the spreadsheet program, save the sheet as 'CSV UTF-8'."
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _BUFFER = 1 << 20
 _BYTES = (1 << 27, 100)  # what a compressed file may hold: a fixed limit, plus this many per compressed byte
 _ROWS = 1_000_000  # in addition to one for every two bytes of the file
@@ -113,51 +111,9 @@ def require_file(path: str | os.PathLike[str]) -> None:
         read_bytes(path)
 
 
-def refuse_sep_line(text: str, path: str) -> None:
-    """Raise an error if a table begins with a line such as `sep=;`, which is meant for Excel."""
-    line = text[:16].splitlines()[0].strip() if text else ""
-    if line.lower().startswith("sep=") and len(line) <= len("sep=;"):
-        raise FileError(f"{path}, line 1 is {line!r}, which only Excel understands. Remove this line.")
-
-
 def line_of(text: str, position: int) -> int:
     """Return the number of the line that contains a position."""
     return text.count("\n", 0, position) + 1
-
-
-def delimiter_of(path: str) -> str:
-    """Return the column separator of a file, judged by its extension."""
-    return "\t" if extension(path) in (".tsv", ".tab") else ","
-
-
-def read_header(path: str | os.PathLike[str], delimiter: str) -> list[str]:
-    """Read the column names of a CSV or TSV table, and no more than two lines of it."""
-    require_file(path)
-    shown = os.fspath(path)
-    try:
-        with open_text(path, newline="") as file:
-            first = list(islice(file, 2))
-            refuse_sep_line("".join(first[:1]), shown)
-            columns = next(csv.reader(chain(first, file), delimiter=delimiter), [])
-    except UnicodeDecodeError:
-        read_text(path)  # raises an error that says where, and what to do
-        raise
-    except csv.Error as error:
-        raise FileError(f"{shown}: its first line cannot be read as a table: {error}.") from None
-    for sign, called in _SEPARATORS.items() if _width(first, delimiter) < 2 else ():
-        if _width(first, sign) >= 2:
-            value = "tab" if sign == "\t" else sign
-            raise FileError(f"{shown} has its columns separated by {called}: use {argument('delimiter', value)}.")
-    return columns
-
-
-def _width(lines: list[str], delimiter: str) -> int:
-    """Return the number of cells per line; 0 if lines differ or cannot be split this way."""
-    try:
-        widths = {len(cells) for cells in csv.reader(lines, delimiter=delimiter) if cells}
-    except csv.Error:
-        return 0
-    return widths.pop() if len(widths) == 1 else 0
 
 
 def is_pattern(path: str) -> bool:

@@ -26,7 +26,7 @@ from hedgerow.files import (
     Table,
     column_texts,
     extension,
-    own_delimiter,
+    open_table,
     read_lines,
     reading,
     refuse_spreadsheet,
@@ -86,7 +86,7 @@ def read_labels(
         raise ParameterError(
             f"{shown}: labels are read from .txt, .npz, {', '.join(TABLES)} files, not from {suffix!r}."
         )
-    table = TABLES[suffix](shown, own_delimiter(shown, delimiter))
+    table = open_table(path, delimiter, any_delimiter=True)
     place = table.column(label_column or "label", "the labels", "label_column")
     labels: list[str] = []
     for _, columns in table.batches(1 << 16, [place], []):
@@ -484,7 +484,7 @@ def _opened(path: str, delimiter: str | None) -> Table:
             f"{path}: labels are joined by id, from a {', '.join(TABLES)} table with columns 'id' and 'label', "
             f"not from {suffix or 'a name without extension'!r}."
         )
-    return TABLES[suffix](path, own_delimiter(path, delimiter))
+    return open_table(path, delimiter, any_delimiter=True)
 
 
 def _first_of(table: Table, names: Sequence[str | None]) -> str:

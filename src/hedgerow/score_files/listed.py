@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from hedgerow.errors import ScoreError
-from hedgerow.files import Table, reading, row_name
+from hedgerow.files import InputFile, Table, reading, row_name
 from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
 from hedgerow.score_files.score_reading import PER_EXAMPLE, ScoreReader, ScoreReading, about_columns
 
@@ -105,7 +105,7 @@ class ExampleReader(ListReader):
 
     Parameters
     ----------
-    path
+    file
         The file.
     examples
         Yields an id, the names of the listed classes, and their scores for each example, given the path.
@@ -117,11 +117,11 @@ class ExampleReader(ListReader):
 
     def __init__(
         self,
-        path: str,
+        file: InputFile,
         examples: Callable[[str], Iterable[tuple[str, Sequence[str], Sequence[float]]]],
         parse: Callable[[str], Lineage] = lambda name: (Step("", (name,)),),
     ) -> None:
-        self.path = path
+        self.path = file.path
         self._examples = examples
         self.lineages = Lineages(parse)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError, argument, closest, some
-from hedgerow.files import TABLES, Archive, Member, ParquetTable, Table, column_texts, extension, reading
+from hedgerow.files import TABLES, Archive, InputFile, Member, ParquetTable, Table, column_texts, reading
 from hedgerow.likelihood import BOTTOM, Scale
 from hedgerow.score_files.score_reading import (
     PER_EXAMPLE,
@@ -90,7 +90,7 @@ class WideReader(ScoreReader):
 
 
 def open_wide(
-    path: str,
+    file: InputFile,
     how: ScoreReading,
     *,
     labels: bool = True,
@@ -101,7 +101,7 @@ def open_wide(
 
     Parameters
     ----------
-    path, how
+    file, how
         The file, and how to read it.
     labels
         Whether to check the labels; if not, they may be anything, and only texts are read.
@@ -111,19 +111,22 @@ def open_wide(
         Of a Parquet file, read only these row groups.
     """
     how = how.resolved()
-    suffix = extension(path)
     if row_groups is not None:
-        return TableReader(ParquetTable(path, row_groups), how, elsewhere, labels=labels)
-    if suffix in TABLES:
-        return TableReader(TABLES[suffix](path, how.delimiter, how.decimal), how, elsewhere, labels=labels)
-    if suffix != ".npz":
-        what = repr(suffix) if suffix else "a name without extension"
-        raise ParameterError(f"{path}: scores are read from .npz, {', '.join(TABLES)} files, not from {what}.")
+        table = ParquetTable(file.path)
+        table.choose(row_groups)
+        return TableReader(table, how, elsewhere, labels=labels)
+    if file.suffix in TABLES:
+        return TableReader(file.table, how, elsewhere, labels=labels)
+    if file.suffix != ".npz":
+        what = repr(file.suffix) if file.suffix else "a name without extension"
+        raise ParameterError(
+            f"{file.path}: scores are read from .npz, {', '.join(TABLES)} files, not from {what}."
+        )
     if how.names_classes:
         raise ParameterError(
-            f"{path} names its classes itself, in its member 'classes': class columns are those of tables."
+            f"{file.path} names its classes itself, in its member 'classes': class columns are those of tables."
         )
-    return NpzReader(path, how, elsewhere, labels=labels)
+    return NpzReader(file.path, how, elsewhere, labels=labels)
 
 
 @final
