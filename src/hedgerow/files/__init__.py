@@ -15,7 +15,6 @@ from hedgerow.files.atomic import (
     try_folder,
     write_json,
 )
-from hedgerow.files.csv_text import csv_rows, delimiter_of, find_delimiter
 from hedgerow.files.table_files import (
     TABLES,
     CsvTable,
@@ -28,9 +27,12 @@ from hedgerow.files.table_files import (
     row_name,
 )
 from hedgerow.files.text import (
+    csv_rows,
     decode,
+    delimiter_of,
     digest,
     extension,
+    find_delimiter,
     is_compressed,
     is_path,
     is_pattern,

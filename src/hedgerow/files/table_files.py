@@ -5,28 +5,25 @@ If Arrow fails, a slow reader finds the first bad row and says what is wrong wit
 
 from __future__ import annotations
 
+import io
 import os
 from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import IO, TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from hedgerow.errors import FileError, HedgerowError, ScoreError, argument, closest, counted, some
 from hedgerow.files.archive import Archive
-from hedgerow.files.csv_text import (
-    CheckedQuotes,
-    QuoteCheck,
+from hedgerow.files.text import (
     as_delimiter,
     csv_rows,
     delimiter_of,
-    find_delimiter,
-)
-from hedgerow.files.text import (
     extension,
+    find_delimiter,
     is_compressed,
     most_rows,
     open_binary,
@@ -40,11 +37,15 @@ from hedgerow.files.text import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from _typeshed import WriteableBuffer
+    from numpy.typing import NDArray
+
 TABLES = (".csv", ".tsv", ".parquet")
 """Extensions of tables."""
 _CHARACTERS = 1 << 14  # of a file that is looked at
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _CSV_BLOCK = 1 << 24  # bytes of text at a time; more for wide tables, as one row must fit
+_QUOTE = b'"'
 _DIGITS = 18  # of a whole number, at most
 _PARQUET_BUFFER = 1 << 16  # bytes to read at a time of each column
 _MOST_DECODED = 1 << 31  # bytes of texts that a Parquet file holds once and rows repeat
@@ -68,6 +69,8 @@ class InputFile:
         The decimal point of its numbers.
     any_delimiter
         Whether a usual delimiter in the header counts if the given one is not there.
+    row_groups
+        Of a Parquet file, read only these.
     """
 
     def __init__(
@@ -77,6 +80,7 @@ class InputFile:
         decimal: str = ".",
         *,
         any_delimiter: bool = False,
+        row_groups: range | None = None,
     ) -> None:
         self.path = os.fspath(path)
         self.suffix = extension(path)
@@ -84,6 +88,7 @@ class InputFile:
         self.decimal = decimal
         self._delimiter = delimiter
         self._any_delimiter = any_delimiter
+        self._row_groups = row_groups
 
     @cached_property
     def start(self) -> str:
@@ -115,7 +120,7 @@ class InputFile:
     @cached_property
     def table(self) -> Table:
         """The file as a table, by its extension; with any other extension, it is text."""
-        return ParquetTable(self.path) if self.suffix == ".parquet" else CsvTable(self)
+        return ParquetTable(self.path, self._row_groups) if self.suffix == ".parquet" else CsvTable(self)
 
     @cached_property
     def columns(self) -> list[str]:
@@ -160,10 +165,7 @@ class Table(ABC):
 
     @abstractmethod
     def batches(self, rows: int, text: Sequence[int], numbers: Sequence[int]) -> Iterator[Batch]:
-        """Yield some columns in batches, by position: `text` as text, `numbers` as numbers.
-
-        A batch of a Parquet file has at most `rows` rows; one of a CSV file may have more.
-        """
+        """Yield some columns, at most `rows` rows at a time: `text` as text, `numbers` as numbers, by position."""
 
     @abstractmethod
     def number_type(self, places: Sequence[int]) -> np.dtype[Any]:
@@ -265,47 +267,52 @@ class CsvTable(Table):
         """Return the type of all numbers in a CSV file."""
         return np.dtype(np.float64)
 
-    def batches(self, rows: int, text: Sequence[int], numbers: Sequence[int]) -> Iterator[Batch]:  # noqa: ARG002
+    def batches(self, rows: int, text: Sequence[int], numbers: Sequence[int]) -> Iterator[Batch]:
         """Yield some columns in batches, by position: `text` as text, `numbers` as numbers."""
-        with reading(self.path, "CSV"):
-            import pyarrow as pa
-            from pyarrow import csv as arrow_csv
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
 
-            places = [*text, *numbers]
-            types = dict.fromkeys(text, pa.string()) | dict.fromkeys(numbers, pa.float64())
-            with self._opened() as file, self._explained(types):
-                for batch in arrow_csv.open_csv(file, *self._options(types)):
-                    yield batch.num_rows, {place: batch.column(i) for i, place in enumerate(places)}
+        types = dict.fromkeys(text, pa.string()) | dict.fromkeys(numbers, pa.float64())
+        with self._opened(types) as file:
+            for block in arrow_csv.open_csv(file, *self._options(types)):
+                for first in range(0, block.num_rows, rows):
+                    batch = block.slice(first, rows)
+                    yield batch.num_rows, dict(zip(types, batch.columns, strict=True))
 
     def whole(self, types: Mapping[int, Any]) -> dict[int, Any]:
         """Return all of some columns as Arrow arrays, given their types by position; no number may be missing."""
-        with reading(self.path, "CSV"):
-            from pyarrow import csv as arrow_csv
+        from pyarrow import csv as arrow_csv
 
-            with self._opened() as file, self._explained(types):
-                columns = arrow_csv.read_csv(file, *self._options(types)).columns
+        with self._opened(types) as file:
+            columns = arrow_csv.read_csv(file, *self._options(types)).columns
             if any(column.null_count for column in columns):
                 self._explain(types)
             return {place: column.combine_chunks() for place, column in zip(types, columns, strict=True)}
 
     @contextmanager
-    def _opened(self) -> Iterator[Any]:
-        """Open the file for Arrow; that its quotation marks are closed is checked."""
+    def _opened(self, types: Mapping[int, Any]) -> Iterator[Any]:
+        """Open the file for Arrow, check its quotation marks, and explain errors."""
         import pyarrow as pa
 
         check = QuoteCheck(self.path, self._delimiter)
-        if is_compressed(self.path):
-            with open_binary(self.path) as packed:
-                yield CheckedQuotes(packed, check) if self._quote else packed
-            return
         # Arrow's threads outlive errors, and abort if they hold a Python file when Python ends.
-        with pa.OSFile(self.path) as file:
-            if self._quote:
+        is_packed = is_compressed(self.path)
+        with reading(self.path, "CSV"), open_binary(self.path) if is_packed else pa.OSFile(self.path) as file:
+            if self._quote and not is_packed:
                 for chunk in iter(lambda: file.read(_CSV_BLOCK), b""):
                     check.add(chunk)
                 check.add(b"")
                 file.seek(0)
-            yield file
+            try:
+                yield CheckedQuotes(file, check) if self._quote and is_packed else file
+            except pa.ArrowException as error:
+                if "straddling" in str(error):  # Arrow's word for a row that exceeds the block
+                    raise FileError(
+                        f"{self.path} has a row of more than {self._block:,} bytes. If a quotation mark is not "
+                        f"closed, close it; for long rows, use an .npz or a Parquet file."
+                    ) from None
+                self._explain(types)
+                raise
 
     @property
     def _block(self) -> int:
@@ -334,22 +341,6 @@ class CsvTable(Table):
                 decimal_point=self._decimal,
             ),
         )
-
-    @contextmanager
-    def _explained(self, types: Mapping[int, Any]) -> Iterator[None]:
-        """Say what is wrong with a row that Arrow cannot read."""
-        import pyarrow as pa
-
-        try:
-            yield
-        except pa.ArrowException as error:
-            if "straddling" in str(error):  # Arrow's word for a row that exceeds the block
-                raise FileError(
-                    f"{self.path} has a row of more than {self._block:,} bytes. If a quotation mark is not "
-                    f"closed, close it; for long rows, use an .npz or a Parquet file."
-                ) from None
-            self._explain(types)
-            raise
 
     def _explain(self, types: Mapping[int, Any]) -> None:
         """Find the first bad row, slowly, and say what is wrong with it."""
@@ -394,28 +385,102 @@ def is_number(cell: str) -> bool:
 
 
 @final
+class QuoteCheck:
+    """Raises an error if a quotation mark in a CSV file is not closed, with the line where it opens.
+
+    Marks come in pairs: the first at the start of a cell, the second at its end; a mark inside a quoted cell is
+    doubled. If that does not hold, as with marks inside unquoted cells, Python's slow reader decides.
+    """
+
+    def __init__(self, path: str, delimiter: str) -> None:
+        self._path = path
+        self._delimiter = delimiter
+        self._ends = np.frombuffer(f'{delimiter}\r\n"'.encode(), dtype=np.uint8)
+        self._starts = np.append(self._ends, np.uint8(0xBF))  # the end of a byte order mark
+        self._marks = 0
+        self._held = b"\n"
+        """The last two bytes, of which the second has not been looked at."""
+        self._is_decided = False
+
+    def add(self, chunk: bytes) -> None:
+        """Check the next bytes of the file; none at its end."""
+        data = self._held + (chunk or b"\n")
+        self._held = data[-2:]
+        if self._is_decided:
+            return
+        sound = _QUOTE not in data or self._in_pairs(np.frombuffer(data, dtype=np.uint8))
+        if not sound or (not chunk and self._marks % 2):
+            self._is_decided = True
+            for _ in csv_rows(self._path, self._delimiter):
+                pass
+
+    def _in_pairs(self, text: NDArray[np.uint8]) -> bool:
+        """Count the marks in some text, but not its first and last byte; return whether they are around cells."""
+        place = 1 + np.flatnonzero(text[1:-1] == _QUOTE[0])
+        opens = (self._marks + np.arange(len(place))) % 2 == 0
+        self._marks += len(place)
+        before, after = text[place[opens] - 1], text[place[~opens] + 1]
+        return bool(np.isin(before, self._starts).all() and np.isin(after, self._ends).all())
+
+
+@final
+class CheckedQuotes(io.RawIOBase):
+    """A CSV file whose quotation marks are checked as it is read."""
+
+    def __init__(self, file: IO[bytes], check: QuoteCheck) -> None:
+        self._file = file
+        self._check = check
+
+    def readable(self) -> bool:
+        """Return whether it can be read."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Read and check the next bytes."""
+        count: int = self._file.readinto(buffer)  # type: ignore[attr-defined]
+        self._check.add(bytes(memoryview(buffer)[:count]))
+        return count
+
+
+@final
 class ParquetTable(Table):
-    """A Parquet file, of which some consecutive row groups may be chosen."""
+    """A Parquet file, or some consecutive row groups of it."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, row_groups: range | None = None) -> None:
         self.path = path
+        require_file(path)
+        require_unpacked(path)
         with reading(path, "Parquet"):
-            self._about = _metadata(path)
+            from pyarrow import parquet
+
+            self._about = parquet.read_metadata(path)
             self.schema = self._about.schema.to_arrow_schema()
-            self.columns = [str(name) for name in self.schema.names]
-        self._choose(range(self._about.num_row_groups))
+            rows = [self._about.row_group(i).num_rows for i in range(self._about.num_row_groups)]
+        self._check_size()
+        self.columns = [str(name) for name in self.schema.names]
+        self._groups = range(len(rows)) if row_groups is None else row_groups
+        if self._groups and not 0 <= self._groups[0] <= self._groups[-1] < len(rows):
+            raise FileError(f"{path} has {len(rows):,} row groups, not those from {row_groups}. Was it replaced?")
+        self.first_row = sum(rows[: self._groups.start])
+        self.rows = sum(rows[i] for i in self._groups)
 
-    def choose(self, row_groups: range) -> None:
-        """Read only some row groups."""
-        count = self._about.num_row_groups
-        if row_groups and not 0 <= row_groups[0] <= row_groups[-1] < count:
-            raise FileError(f"{self.path} has {count:,} row groups, not those from {row_groups}. Was it replaced?")
-        self._choose(row_groups)
+    def _check_size(self, *, whole: bool = False) -> None:
+        """Raise an error if there are too many rows for the size of the file; or values, if it will be read whole.
 
-    def _choose(self, row_groups: range) -> None:
-        rows = [self._about.row_group(i).num_rows for i in range(row_groups.stop)]
-        self._groups = row_groups
-        self.first_row, self.rows = sum(rows[: row_groups.start]), sum(rows[row_groups.start :])
+        A few bytes can encode any number of equal rows.
+        """
+        size, rows = Path(self.path).stat().st_size, self._about.num_rows
+        with reading(self.path, "Parquet"):
+            values = sum(
+                self._about.row_group(group).column(column).num_values
+                for group in range(self._about.num_row_groups)
+                for column in range(self._about.num_columns)
+            )
+        if rows < 0 or rows > most_rows(size) or (whole and values > _WHOLE[0] + _WHOLE[1] * size):
+            raise FileError(
+                f"{self.path} has {rows:,} rows and {values:,} values, too many for a file of {size:,} bytes. If "
+                f"it is what you want, write it in parts."
+            )
 
     def number_type(self, places: Sequence[int]) -> np.dtype[Any]:
         """Return the common type of columns, which must be numbers."""
@@ -448,7 +513,7 @@ class ParquetTable(Table):
 
     def whole(self, columns: Sequence[str], texts: Collection[str]) -> Any:
         """Return some columns of all rows, by name, as an Arrow table; `texts` are text."""
-        _check_size(self.path, self._about, whole=True)
+        self._check_size(whole=True)
         with reading(self.path, "Parquet"), self._opened(texts) as file:
             return file.read(columns=list(columns))
 
@@ -459,35 +524,6 @@ class ParquetTable(Table):
         there = {self._about.schema.column(column).path for column in range(self._about.num_columns)}
         encoded = [name for name in texts if name in there]
         return parquet.ParquetFile(self.path, metadata=self._about, read_dictionary=encoded, **options)
-
-
-def _metadata(path: str) -> Any:
-    """Return what a Parquet file says of itself.
-
-    A few bytes can encode any number of equal rows, so the number of rows is checked against the file size first.
-    """
-    from pyarrow import parquet
-
-    require_file(path)
-    require_unpacked(path)
-    about = parquet.read_metadata(path)
-    _check_size(path, about)
-    return about
-
-
-def _check_size(path: str, about: Any, *, whole: bool = False) -> None:
-    """Raise an error if a Parquet file has too many rows for its size; or values, if it will be read whole."""
-    size, rows = Path(path).stat().st_size, about.num_rows
-    values = sum(
-        about.row_group(group).column(column).num_values
-        for group in range(about.num_row_groups)
-        for column in range(about.num_columns)
-    )
-    if rows < 0 or rows > most_rows(size) or (whole and values > _WHOLE[0] + _WHOLE[1] * size):
-        raise FileError(
-            f"{path} has {rows:,} rows and {values:,} values, too many for a file of {size:,} bytes. If it is "
-            f"what you want, write it in parts."
-        )
 
 
 def _decoded_size(values: Any) -> int:

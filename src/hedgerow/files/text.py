@@ -1,7 +1,8 @@
-"""Text files, plain or compressed with gzip, and errors that say why a file cannot be read."""
+"""Text files, plain or compressed with gzip, rows of CSV, and errors that say why a file cannot be read."""
 
 from __future__ import annotations
 
+import csv
 import glob
 import gzip
 import hashlib
@@ -17,7 +18,7 @@ from itertools import islice
 from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeGuard, final
 
-from hedgerow.errors import FileError, HedgerowError
+from hedgerow.errors import FileError, HedgerowError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,6 +125,77 @@ def is_pattern(path: str) -> bool:
 def is_remote(path: str) -> bool:
     """Return whether a path names a file system, as in `s3://bucket/part.npz`."""
     return "://" in path
+
+
+# CSV ---------------------------------------------------------------------------------------------------------
+
+
+def delimiter_of(path: str | os.PathLike[str]) -> str:
+    """Return the column separator of a file, judged by its extension."""
+    return "\t" if extension(path) in (".tsv", ".tab") else ","
+
+
+def find_delimiter(header: str, path: str, given: str | None = None) -> str:
+    """Return the column separator in a header: the given one, that of the extension, or another usual one."""
+    signs = [] if given is None else [as_delimiter(given)]
+    signs.append(delimiter_of(path))
+    return next((sign for sign in (*signs, ",", ";", "\t") if sign in header), signs[0])
+
+
+def as_delimiter(text: str) -> str:
+    """Return a delimiter as one character."""
+    if text in ("tab", "\\t"):
+        return "\t"
+    if len(text) != 1 or not text.isascii() or text in '"\r\n':
+        raise ParameterError(f"delimiter must be one character, such as ';', or 'tab', not {text!r}.")
+    return text
+
+
+def csv_rows(
+    path: str, delimiter: str, *, text: str | None = None, quote: bool = True, strict: bool = True
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a CSV file that are not blank, each with the number of its first line.
+
+    Parameters
+    ----------
+    path
+        The file.
+    delimiter, quote
+        What separates the columns, and whether cells may be in quotes.
+    text
+        Its text, if it has been read.
+    strict
+        Whether a quotation mark that is not closed is an error; otherwise it swallows the rows after it.
+    """
+    line = 1
+    with open_text(path, newline="") if text is None else io.StringIO(text, newline="") as lines:
+        rows = csv.reader(lines, delimiter=delimiter, quotechar='"' if quote else None, strict=strict)
+        try:
+            for cells in rows:
+                if line == 1:
+                    _refuse_sep_line(path, delimiter.join(cells))
+                if cells:
+                    yield line, cells
+                line = rows.line_num + 1
+        except UnicodeDecodeError:
+            read_text(path)  # raises an error that says where, and what to do
+            raise
+        except csv.Error as error:
+            if "field limit" in str(error):
+                raise FileError(
+                    f"{path}, line {line:,} has a cell of more than {csv.field_size_limit():,} characters, too "
+                    f"many for a table. Shorten it; if a quotation mark before it is not closed, close it."
+                ) from None
+            raise FileError(
+                f"{path}: a quotation mark opens in line {line:,} and is not closed there, so that it would "
+                f'swallow what follows. Close it; a mark inside a quoted cell is written twice: "the ""red"" fox".'
+            ) from None
+
+
+def _refuse_sep_line(path: str, line: str) -> None:
+    """Raise an error if the first line of a table is one such as `sep=;`, which is meant for Excel."""
+    if line.lower().startswith("sep=") and len(line) <= len("sep=;"):
+        raise FileError(f"{path}, line 1 is {line!r}, which only Excel understands. Remove this line.")
 
 
 # What other libraries read ---------------------------------------------------------------------------------

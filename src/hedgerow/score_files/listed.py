@@ -189,11 +189,9 @@ def table_rows(
     table.number_type(list(numbers.values()))  # refuses what is not a number
     start = 0
     for count, columns in table.batches(rows, list(dict.fromkeys(text.values())), list(numbers.values())):
-        for first in range(0, count, rows):
-            part = {key: columns[place].slice(first, rows).cast(pa.string()) for key, place in text.items()}
-            part |= {key: columns[place].slice(first, rows) for key, place in numbers.items()}
-            yield TableRows(start, part)
-            start += min(rows, count - first)
+        texts = {key: columns[place].cast(pa.string()) for key, place in text.items()}
+        yield TableRows(start, texts | {key: columns[place] for key, place in numbers.items()})
+        start += count
 
 
 def whole_examples(blocks: Iterator[TableRows]) -> Iterator[tuple[TableRows, Indices]]:

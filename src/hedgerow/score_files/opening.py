@@ -91,11 +91,11 @@ def open_scores(
     part = isinstance(labels, LabelFile)
     elsewhere = frozenset() if label_file is None else label_file.named
     own = how if how.labels_file is None else replace(how, label_column=None)
-    file = how.file(shown)
+    file = how.file(shown, row_groups)
     found = find_format(file, how)
     reader: ScoreReader
     if found == WIDE:
-        reader = open_wide(file, own, labels=own_labels, elsewhere=elsewhere, row_groups=row_groups)
+        reader = open_wide(file, own, labels=own_labels, elsewhere=elsewhere)
     else:
         reader = FORMATS[found].open(file, own, elsewhere)
     if own_labels:

@@ -174,9 +174,9 @@ class ScoreReading:
         """How the likelihoods of events are pooled; None if there are no events."""
         return None if self.event_column is None else self.pool or "mean"
 
-    def file(self, path: str | os.PathLike[str]) -> InputFile:
+    def file(self, path: str | os.PathLike[str], row_groups: range | None = None) -> InputFile:
         """Return a file that is read this way."""
-        return InputFile(path, self.delimiter, self.decimal)
+        return InputFile(path, self.delimiter, self.decimal, row_groups=row_groups)
 
     def within(self, columns: Sequence[str], elsewhere: frozenset[str]) -> ScoreReading:
         """Return the reading for a file with these columns; the id column may be that of the label file alone."""
