@@ -11,7 +11,7 @@ import numpy as np
 from hedgerow.choose.calibration import as_texts
 from hedgerow.choose.tips import tip_likelihoods
 from hedgerow.errors import FileError, ScoreError, UnknownNameError, closest, some
-from hedgerow.files import open_table, reading
+from hedgerow.files import InputFile, reading
 from hedgerow.infer import Candidates
 from hedgerow.likelihood import Likelihoods
 from hedgerow.score_files import MISSING, LabelFile, ScoreReading
@@ -103,7 +103,7 @@ class Watched:
             The answers, and their labels.
         """
         shown, tree = os.fspath(path), point.hierarchy
-        table = open_table(shown)
+        table = InputFile(shown).table
         wanted = {"prediction": table.column("prediction", "the answers")}
         about = ("id", TIP, "cluster", *([point.by] if point.by in ("group", "clade") else []))
         wanted |= {name: table.columns.index(name) for name in about if name in table.columns}

@@ -23,7 +23,6 @@ from hedgerow.files.table_files import (
     Table,
     column_texts,
     is_number,
-    open_table,
     row_name,
 )
 from hedgerow.files.text import (
@@ -81,7 +80,6 @@ __all__ = [
     "make_folder",
     "naming",
     "open_binary",
-    "open_table",
     "open_text",
     "printable",
     "read_arrays",

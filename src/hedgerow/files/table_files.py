@@ -134,13 +134,6 @@ class InputFile:
         return []
 
 
-def open_table(
-    path: str | os.PathLike[str], delimiter: str | None = None, *, any_delimiter: bool = False
-) -> Table:
-    """Open a table: see `InputFile`."""
-    return InputFile(path, delimiter, any_delimiter=any_delimiter).table
-
-
 def row_name(path: str, row: int) -> str:
     """Name a row of a file in an error, so that it can be found again: in a text file, by its line."""
     if extension(path) not in (".npz", ".parquet"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.errors import FileError
-from hedgerow.files import column_texts, is_number, open_table, reading, row_name
+from hedgerow.files import InputFile, column_texts, is_number, reading, row_name
 from hedgerow.likelihood import Prior
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def _columns(path: str, needed: Sequence[str], optional: Sequence[str] = ()) -> dict[str, list[str]]:
     """Read a table with the needed columns, the first of names, and perhaps the optional ones, but no others."""
-    table = open_table(path)
+    table = InputFile(path).table
     if other := [column for column in table.columns if column not in (*needed, *optional)]:
         listed, more = (" and ".join(map(repr, names)) for names in (needed, optional))
         raise FileError(

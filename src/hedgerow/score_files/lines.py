@@ -32,9 +32,6 @@ class LineReader(ListReader):
     expected: ClassVar[str]
     """What a line holds."""
 
-    def __init__(self, file: InputFile, *_: object) -> None:
-        self.path = file.path
-
     @abstractmethod
     def parsed(self, place: Indices, lines: Any) -> ListedBlock:
         """Return the examples of some lines, given their numbers and an Arrow array."""

@@ -63,6 +63,9 @@ class ListReader(ScoreReader):
     free_text: bool = False
     """Whether classes may be called anything: those that cannot be found stay at the root, with a warning."""
 
+    def __init__(self, file: InputFile, *_: object) -> None:
+        self.path = file.path
+
     def rows_at_a_time(self, nodes: int) -> int:  # noqa: ARG002
         """Return how many rows to read at a time."""
         return _ROWS
@@ -121,7 +124,7 @@ class ExampleReader(ListReader):
         examples: Callable[[str], Iterable[tuple[str, Sequence[str], Sequence[float]]]],
         parse: Callable[[str], Lineage] = lambda name: (Step("", (name,)),),
     ) -> None:
-        self.path = file.path
+        super().__init__(file)
         self._examples = examples
         self.lineages = Lineages(parse)
 
