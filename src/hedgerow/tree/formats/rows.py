@@ -99,9 +99,8 @@ def open_rows(
         columns, rows = as_table(source)
         return Rows(Origin(None, unit), columns, lambda: enumerate(rows, 1))
     path, text = os.fspath(source), read_text(source)
-    delimiter = (
-        find_delimiter(re.split("[\r\n]", text, maxsplit=1)[0], path) if any_delimiter else delimiter_of(path)
-    )
+    header = re.split("[\r\n]", text, maxsplit=1)[0]
+    delimiter = find_delimiter(header, path) if any_delimiter else delimiter_of(path)
 
     def below_header() -> Iterator[tuple[int, Sequence[Any]]]:
         for number, (line, row) in enumerate(csv_rows(path, delimiter, text=text)):
