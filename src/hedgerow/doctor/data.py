@@ -99,30 +99,30 @@ def examine_data(
     """
     problems: list[Problem] = []
     score_facts, listed, found = None, None, WIDE
-    file = how.file(scores or "")
+    file = None if scores is None else how.file(scores)
     labels = None if how.labels_file is None else os.fspath(how.labels_file)
-    if scores is not None:
-        require_file(scores)
+    if file is not None:
+        require_file(file.path)
         with _noting("unreadable scores", problems):
             found = find_format(file, how)
             if found == WIDE:
                 score_facts = _column_facts(hierarchy, file, how, problems)
             else:
                 examples, listed = _listed(hierarchy, file, replace(how, labels_file=None))
-                score_facts = ScoreFacts(scores, examples, found, [], [], [])
+                score_facts = ScoreFacts(file.path, examples, found, [], [], [])
     if labels is not None:
         require_file(labels)
         with _noting("unreadable labels", problems):
-            if score_facts is None or found == WIDE or extension(labels) not in TABLES:
+            if file is None or score_facts is None or found == WIDE or extension(labels) not in TABLES:
                 listed = _labels_of_file(hierarchy, labels, how, joined=scores is not None)
             else:
                 _, listed = _listed(hierarchy, file, how)
-    elif score_facts is not None and found == WIDE:
+    elif file is not None and score_facts is not None and found == WIDE:
         with _noting("unreadable labels", problems):
             listed = _labels_of_scores(file, how)
     label_facts = None if listed is None else _label_facts(hierarchy, labels or scores or "", listed, how)
     remarks: list[str] = []
-    if score_facts is not None and score_facts.kind is not None:
+    if file is not None and score_facts is not None and score_facts.kind is not None:
         with suppress(HedgerowError):  # what is wrong with the scores themselves is not looked for here
             remarks += filter(None, [truncation(hierarchy, file, found, replace(how, labels_file=None))])
     return label_facts, score_facts, problems + _label_problems(label_facts), remarks
