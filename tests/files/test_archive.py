@@ -15,7 +15,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError
-from hedgerow.files import Archive, open_parquet, read_arrays, write_blocks
+from hedgerow.files import Archive, ParquetTable, read_arrays, write_blocks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -215,8 +215,7 @@ def test_a_few_bytes_of_parquet_do_not_stand_for_any_number_of_rows(tmp_path: Pa
     with pytest.raises(FileError, match="has 8,388,608 rows and 16,777,216 values, too many for a file"):
         hr.open_scores(path, TREE, labels=False)
     parquet.write_table(pa.table({"a": [0.5], "b": [0.5]}), path)
-    with open_parquet(path) as file:
-        assert file.metadata.num_rows == 1
+    assert ParquetTable(str(path)).rows == 1
 
 
 def test_a_long_text_is_kept_once(tmp_path: Path) -> None:

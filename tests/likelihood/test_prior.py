@@ -162,7 +162,7 @@ def test_bad_priors_of_training(tmp_path: Path) -> None:
     (tmp_path / "prior.csv").write_text("class\nb\n", encoding="utf-8")
     (tmp_path / "list.csv").write_text("class\nb\n", encoding="utf-8")
     (tmp_path / "other.csv").write_text("class,prior\nc,1\n", encoding="utf-8")
-    with pytest.raises(FileError, match="must have the columns 'class' and 'prior'"):
+    with pytest.raises(FileError, match="has no column 'prior', which holds the prior of each row"):
         read_prior(tmp_path / "prior.csv", TREE, tmp_path / "list.csv")
     with pytest.raises(ParameterError, match="allows 'b', which the prior of training does not have"):
         read_prior(tmp_path / "prior.csv", TREE, tmp_path / "other.csv")

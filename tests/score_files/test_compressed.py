@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import FileError
-from hedgerow.files import text
+from hedgerow.files import InputFile, text
 from hedgerow.score_files import find_format, read_labels
 from tests.make_scores import LEAVES, H, probabilities, save, save_table
 from tests.score_files.simulated import DATA
@@ -38,7 +38,7 @@ def packed(path: Path, folder: Path) -> Path:
 def test_what_tools_write(name: str, tmp_path: Path) -> None:
     tree, options = TOOLS[name]
     path = packed(DATA / name, tmp_path)
-    assert find_format(str(path)) == find_format(str(DATA / name))
+    assert find_format(InputFile(path)) == find_format(InputFile(DATA / name))
     found = listed(path, tree, **options)
     assert found
     assert found == listed(DATA / name, tree, **options)

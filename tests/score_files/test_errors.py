@@ -428,7 +428,7 @@ def test_compression_that_numpy_does_not_write(tmp_path: Path) -> None:
             ScoreError,
             "line 3 has 'zero'",
         ),
-        ("robin,wren,cod,eel,label\n1,0,0,0,cod\n1,0,0,0\n", FileError, "line 3 has 4 cells"),
+        ("robin,wren,cod,eel,label\n1,0,0,0,cod\n1,0,0,0\n", FileError, "line 3 has 4 columns, but line 1 has 5"),
         ("robin,wren,cod,eel,label\n1,0,,0,cod\n", ScoreError, "no number (NaN) for 'cod'"),
         ("robin,wren,cod,eel,label,label\n1,0,0,0,cod,cod\n", FileError, "two columns 'label'"),
         ("robin;wren;cod;eel;label\n1;0;0;0;cod\n", FileError, "separated by semicolons: use delimiter=';'"),

@@ -10,6 +10,7 @@ from hypothesis import given
 
 import hedgerow as hr
 from hedgerow.errors import HedgerowError, ParameterError, ScoreError, UnknownNameError
+from hedgerow.files import InputFile
 from hedgerow.score_files import find_format
 from tests.make_scores import LEAVES, H, probabilities, save_table
 from tests.score_files.simulated import DATA
@@ -45,7 +46,7 @@ def test_an_ancestor_has_the_largest_probability_below_it(h: hr.Hierarchy) -> No
 
 
 def test_birdnet() -> None:
-    assert find_format(str(DATA / "birdnet.csv")) == "birdnet"
+    assert find_format(InputFile(DATA / "birdnet.csv")) == "birdnet"
     found = listed(DATA / "birdnet.csv", MAMMALS)
     assert list(found) == [
         "site1/a.wav 0.0-3.0",

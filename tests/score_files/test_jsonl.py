@@ -9,6 +9,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import HedgerowError
+from hedgerow.files import InputFile
 from hedgerow.score_files import find_format
 from tests.score_files.simulated import DATA
 from tests.score_files.test_tool_formats import MAMMALS, listed, refused, written
@@ -22,7 +23,7 @@ def lines(path: Path, *objects: Any) -> Path:
 
 
 def test_answers_become_shares_of_votes() -> None:
-    assert find_format(str(DATA / "answers.jsonl")) == "jsonl"
+    assert find_format(InputFile(DATA / "answers.jsonl")) == "jsonl"
     found = listed(DATA / "answers.jsonl", MAMMALS)
     assert found["photo-1"]["Odocoileus virginianus"] == found["photo-1"]["Mammalia"] == 0.8
     assert found["photo-2"]["Lynx"] == 0.75

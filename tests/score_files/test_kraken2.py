@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import hedgerow as hr
 from hedgerow.cli import app
 from hedgerow.errors import FileError
+from hedgerow.files import InputFile
 from hedgerow.score_files import find_format
 from hedgerow.tree import Settings
 from tests.score_files import simulated
@@ -54,7 +55,7 @@ def test_one_run_gives_the_answers_of_kraken2_at_every_confidence(paired: bool, 
     simulated.build_kraken2(tmp_path, simulated.simulate(seed=3))
     tree = hr.Hierarchy.read(tmp_path / "db" / "taxonomy")
     path = simulated.run_kraken2(tmp_path, "0", paired=paired)
-    assert find_format(str(path)) == "kraken2"
+    assert find_format(InputFile(path)) == "kraken2"
     calls = {c: nodes(tree, simulated.kraken2_calls(simulated.run_kraken2(tmp_path, c, paired=paired)))
              for c in CONFIDENCES}  # fmt: skip
     assert {c: answers(path, tree, c) for c in CONFIDENCES} == calls
@@ -133,7 +134,7 @@ def test_borders_of_reading_frames_count_as_kraken2_counts_them(tmp_path: Path) 
     frames = "-:- ".join(["0:1 "] * 5) + f"-:- {taxon}:5"
     text = f"C\ta\t{taxon}\t90\t{frames}\nC\tb\t{taxon}\t90|24\t{frames} |:| -:-\n"
     path = written(tmp_path / "k.txt", text)
-    assert find_format(str(path)) == "kraken2"
+    assert find_format(InputFile(path)) == "kraken2"
     assert listed(path, TREE) == {"a": {"Domain0": 5 / 13}, "b": {"Domain0": 5 / 16}}
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hedgerow.errors import FileError, HedgerowError, ScoreError
+from hedgerow.files import InputFile
 from hedgerow.score_files import find_format
 from tests.score_files.simulated import DATA
 from tests.score_files.test_tool_formats import SPECIES, listed, plain_sintax, refused, written
@@ -66,7 +67,7 @@ def test_idtaxa_in_other_notations(tmp_path: Path) -> None:
         "b\tRoot [rootrank, 91%]; Domain0 [domain, 91%]; Phylum1 [phylum, 70.5%]\n"
     )
     path = written(tmp_path / "ids.txt", text)
-    assert find_format(str(path)) == "idtaxa"
+    assert find_format(InputFile(path)) == "idtaxa"
     assert listed(path, SPECIES) == {
         "a": {"Domain0": 0.995, "Phylum0": 0.8},
         "b": {"Domain0": 0.91, "Phylum1": 0.705},
@@ -79,7 +80,7 @@ def test_blca_names_with_semicolons_missing_ranks_and_rounded_sums(tmp_path: Pat
         "b\tsuperkingdom:Domain0;100.0;phylum:Phylum0;Phylum1;50.0;\n"
     )
     path = written(tmp_path / "reads.blca.out", text)
-    assert find_format(str(path)) == "blca"
+    assert find_format(InputFile(path)) == "blca"
     found = listed(path, SPECIES, outside=["*"])
     assert found == {"a": {"Domain0": 1, "Class0": 0.805}, "b": {"Domain0": 1}}
     refused(HedgerowError, path, SPECIES, "'Phylum0;Phylum1'")

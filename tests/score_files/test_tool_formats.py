@@ -13,6 +13,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import FileError, HedgerowError, ParameterError, ScoreError, UnknownNameError
+from hedgerow.files import InputFile
 from hedgerow.likelihood import SparseLikelihoods
 from hedgerow.score_files import FORMATS, find_format, write_predictions
 from hedgerow.score_files import lines as lines_module
@@ -304,17 +305,17 @@ def test_a_line_that_is_not_utf8_is_named(size: int, tmp_path: Path, monkeypatch
     ],
 )
 def test_formats_are_recognised(name: str, format: str, tmp_path: Path) -> None:  # noqa: A002
-    assert find_format(str(DATA / name)) == format
+    assert find_format(InputFile(DATA / name)) == format
     assert FORMATS[format].settings.single_child == "answer"
     if format in ("sintax", "rdp", "idtaxa", "blca"):
         renamed = tmp_path / "results.tsv"
         renamed.write_bytes((DATA / name).read_bytes())
-        assert find_format(str(renamed)) == format
+        assert find_format(InputFile(renamed)) == format
 
 
 def test_wide_tables_stay_wide(tmp_path: Path) -> None:
     path = save_table(tmp_path / "s.csv", probabilities(2), label=["cod", "eel"], id=["a", "b"])
-    assert find_format(str(path)) == "wide"
+    assert find_format(InputFile(path)) == "wide"
     assert hr.open_scores(path, H).settings == Settings()
     assert hr.open_scores(path, H).format == "wide"
 

@@ -147,8 +147,8 @@ def test_what_is_wrong(
     ("content", "part"),
     [
         ("1,1,root\n", "nodes.dmp, line 1 is not a line of a taxdump"),
-        (dump([(1, 1, "x"), ("two", 1, "x")]), "nodes.dmp, line 2: 'two' is not a whole number"),
-        (dump([(1, 1, "x"), ("", 1, "x")]), "nodes.dmp, line 2: '' is not a whole number"),
+        (dump([(1, 1, "x"), ("two", 1, "x")]), "nodes.dmp, line 2 has 'two', which is not a whole number"),
+        (dump([(1, 1, "x"), ("", 1, "x")]), "nodes.dmp, line 2 has '', which is not a whole number"),
         (dump([(1, 1, "x"), (2, 1, "x")])[:-9], "nodes.dmp, line 2 has 2 columns, but line 1 has 6"),
         (dump([(1, 1, "x"), (10**30, 1, "x")]), "is not a whole number"),
         (dump([(1, 1, "é")]).encode("latin-1"), "nodes.dmp, line 1 is not UTF-8"),

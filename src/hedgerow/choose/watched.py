@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.choose.request import PART_COLUMNS
 from hedgerow.choose.tips import tip_likelihoods
 from hedgerow.errors import FileError, ScoreError, UnknownNameError, closest, some
-from hedgerow.files import open_table, reading
+from hedgerow.files import InputFile, reading
 from hedgerow.infer import Candidates
 from hedgerow.score_files import COLUMNS, MISSING, Examples, LabelFile, ScoreReading
 
@@ -68,7 +68,7 @@ def read_answers(
         How to read the file of labels.
     """
     shown = os.fspath(path)
-    table = open_table(shown, None)
+    table = InputFile(shown).table
     places = {"answer": table.column("prediction", "the answers")}
     part = PART_COLUMNS.get(point.by)
     for name in ("ids", "clusters", "tip", *([part] if part else [])):

@@ -25,7 +25,6 @@ from hedgerow.score_files import (
     Block,
     ScoreReading,
     Scores,
-    column_names,
     find_format,
     open_parts,
     open_scores,
@@ -161,8 +160,7 @@ class ScoreInput(FileReading):
 
     def unlabelled(self) -> ScoreReading:
         """Return how to read new files like these, without labels."""
-        columns = column_names(str(self.files[0]), self.reading.delimiter) if self.files else []
-        return self.reading.unlabelled(columns or [self.reading.id_column or ""])
+        return self.reading.unlabelled(self.reading.file(self.files[0]) if self.files else None)
 
     def open(self, *, labels: bool, known: Hierarchy | None = None) -> Scores:
         """Open a score file with its tree; or the model of a training run with new data, or its test data.
@@ -222,7 +220,7 @@ class ScoreInput(FileReading):
         """Return the default settings for the format of the first file."""
         if not self.files and self.reading.scores_format == "auto":
             return FORMATS[WIDE].settings  # remote files, in a format that need not be named
-        first = str(self.files[0]) if self.files else ""
+        first = self.reading.file(self.files[0] if self.files else "")
         return FORMATS[find_format(first, self.reading)].settings
 
     def tempered(self, scores: Scores, given: str | None) -> tuple[Scores, float]:

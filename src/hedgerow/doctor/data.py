@@ -21,7 +21,7 @@ from hedgerow.errors import (
     counted,
     nearest,
 )
-from hedgerow.files import TABLES, extension, own_delimiter, require_file
+from hedgerow.files import TABLES, InputFile, extension, require_file
 from hedgerow.score_files import (
     FORMATS,
     MISSING,
@@ -30,7 +30,6 @@ from hedgerow.score_files import (
     ScoreReading,
     check_clash,
     column_fit,
-    column_names,
     find_format,
     misfit,
     no_label,
@@ -102,60 +101,60 @@ def examine_data(
     """
     problems: list[Problem] = []
     score_facts, listed, found = None, None, WIDE
+    file = None if scores is None else how.file(scores)
     labels = None if how.labels_file is None else os.fspath(how.labels_file)
-    if scores is not None:
-        require_file(scores)
+    if file is not None:
+        require_file(file.path)
         with _noting("unreadable scores", problems):
-            found = find_format(scores, how)
+            found = find_format(file, how)
             if found == WIDE:
-                score_facts = _column_facts(hierarchy, scores, how, problems)
+                score_facts = _column_facts(hierarchy, file, how, problems)
             else:
-                examples, listed = _listed(hierarchy, scores, replace(how, labels_file=None))
-                score_facts = ScoreFacts(scores, examples, found, [], [], [])
+                examples, listed = _listed(hierarchy, file, replace(how, labels_file=None))
+                score_facts = ScoreFacts(file.path, examples, found, [], [], [])
     if labels is not None:
         require_file(labels)
         with _noting("unreadable labels", problems):
-            if score_facts is None or found == WIDE or extension(labels) not in TABLES:
+            if file is None or score_facts is None or found == WIDE or extension(labels) not in TABLES:
                 listed = _labels_of_file(hierarchy, labels, how, joined=scores is not None)
             else:
-                _, listed = _listed(hierarchy, score_facts.source, how)
-    elif score_facts is not None and found == WIDE:
+                _, listed = _listed(hierarchy, file, how)
+    elif file is not None and score_facts is not None and found == WIDE:
         with _noting("unreadable labels", problems):
-            listed = _labels_of_scores(score_facts.source, how)
+            listed = _labels_of_scores(file, how)
     label_facts = None if listed is None else _label_facts(hierarchy, labels or scores or "", listed, how)
     remarks: list[str] = []
-    if score_facts is not None and score_facts.kind is not None:
-        source, unlabelled = score_facts.source, replace(how, labels_file=None)
+    if file is not None and score_facts is not None and score_facts.kind is not None:
+        unlabelled = replace(how, labels_file=None)
         with suppress(HedgerowError):  # what is wrong with the scores themselves is not looked for here
-            remarks += filter(None, (of(hierarchy, source, found, unlabelled) for of in _SCORE_REMARKS))
+            remarks += filter(None, (of(hierarchy, file, found, unlabelled) for of in _SCORE_REMARKS))
     return label_facts, score_facts, problems + _label_problems(label_facts), remarks
 
 
-def _column_facts(hierarchy: Hierarchy, path: str, how: ScoreReading, problems: list[Problem]) -> ScoreFacts:
+def _column_facts(hierarchy: Hierarchy, file: InputFile, how: ScoreReading, problems: list[Problem]) -> ScoreFacts:
     """Compare the columns of a wide file with a tree; only the names are read."""
     elsewhere: frozenset[str] = frozenset()
     if how.labels_file is not None:
-        labels = os.fspath(how.labels_file)
-        there = column_names(labels, own_delimiter(labels, how.delimiter))
+        there = InputFile(how.labels_file, how.delimiter, any_delimiter=True).columns
         elsewhere = frozenset({"ids"} if how.id_column in there else ())
-    reader = open_wide(path, how, labels=False, elsewhere=elsewhere)
+    reader = open_wide(file, how, labels=False, elsewhere=elsewhere)
     check_clash(hierarchy, reader)
     fit = column_fit(hierarchy, reader, how)
     if fit.kind is None:
         problems.append(Problem("score columns", misfit(hierarchy, reader, fit), _FITTING))
-    return ScoreFacts(path, fit.columns, fit.kind, fit.repeated, fit.missing, fit.extra)
+    return ScoreFacts(file.path, fit.columns, fit.kind, fit.repeated, fit.missing, fit.extra)
 
 
-def _listed(hierarchy: Hierarchy, path: str, how: ScoreReading) -> tuple[int, list[str] | None]:
+def _listed(hierarchy: Hierarchy, file: InputFile, how: ScoreReading) -> tuple[int, list[str] | None]:
     """Read a file that lists classes as `evaluate` does; return the number of examples, and their labels if any.
 
     An error says what does not fit the tree.
     """
     labelled = how.labels_file is not None
     if not labelled:
-        labelled = "labels" in FORMATS[find_format(path, how)].open(path, how, frozenset()).has
+        labelled = "labels" in FORMATS[find_format(file, how)].open(file, how, frozenset()).has
     examples, labels = 0, list[str]()
-    for block in open_scores(path, hierarchy, how, labels=labelled):
+    for block in open_scores(file.path, hierarchy, how, labels=labelled):
         examples += len(block)
         if block.labels is not None:
             labels += hierarchy.names[block.labels].tolist()
@@ -198,13 +197,13 @@ def _noting(kind: str, problems: list[Problem]) -> Iterator[None]:
         problems.append(Problem(kind, str(error), ""))
 
 
-def _labels_of_scores(path: str, how: ScoreReading) -> list[str] | None:
+def _labels_of_scores(file: InputFile, how: ScoreReading) -> list[str] | None:
     """Return the labels in a score file; None if it has none, unless their column is named."""
-    reader = open_wide(path, how)
+    reader = open_wide(file, how)
     if "labels" in reader.has:
         return reader.labels()
     if how.label_column is not None:
-        raise ScoreError(f"{path} has no labels. {reader.missing_labels}")
+        raise ScoreError(f"{file.path} has no labels. {reader.missing_labels}")
     return None
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from hedgerow.score_files import FORMATS, ListedBlock, ListReader, WideReader, column_fit
 
 if TYPE_CHECKING:
+    from hedgerow.files import InputFile
     from hedgerow.score_files import ScoreReading
     from hedgerow.tree import Hierarchy
 
@@ -18,17 +19,17 @@ _FEWEST = 20  # examples; fewer may be alike by chance
 _LEAST = 0.005  # a smaller value is not a cut that matters
 
 
-def truncation(hierarchy: Hierarchy, path: str, kind: str, how: ScoreReading) -> str | None:
+def truncation(hierarchy: Hierarchy, file: InputFile, kind: str, how: ScoreReading) -> str | None:
     """Say how scores were cut, and what that does to a curve and to a promise; None if they were not.
 
     Parameters
     ----------
     hierarchy
         The tree.
-    path, kind, how
+    file, kind, how
         The score file, its format, and how to read it.
     """
-    reader = FORMATS[kind].open(path, how, frozenset())
+    reader = FORMATS[kind].open(file, how, frozenset())
     if isinstance(reader, WideReader):
         column_fit(hierarchy, reader, how)  # leaves out columns that are no class
         classes, are_shares = len(reader.classes), reader.content == "probabilities"
@@ -58,7 +59,7 @@ def truncation(hierarchy: Hierarchy, path: str, kind: str, how: ScoreReading) ->
     else:
         return None
     return (
-        f"{how_cut} ({path}). A clade lacks the scores of its members that are not listed, so that curves show "
-        f"answers higher up than the model could give, and end where the scores do. A promise holds only for new "
-        f"scores that are cut in the same way. Write more classes, if the tool can."
+        f"{how_cut} ({file.path}). A clade lacks the scores of its members that are not listed, so that curves "
+        f"show answers higher up than the model could give, and end where the scores do. A promise holds only for "
+        f"new scores that are cut in the same way. Write more classes, if the tool can."
     )

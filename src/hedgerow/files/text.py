@@ -1,4 +1,4 @@
-"""Text files, plain or compressed with gzip, and errors that say why a file cannot be read."""
+"""Text files, plain or compressed with gzip, rows of CSV, and errors that say why a file cannot be read."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import contextmanager
 from difflib import get_close_matches
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any, TypeGuard, final
 
 import msgspec
 
-from hedgerow.errors import FileError, HedgerowError, argument
+from hedgerow.errors import FileError, HedgerowError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,6 @@ _GZIP = ".gz"
 _ZIP = b"PK\x03\x04"
 _SPREADSHEETS = (".xlsx", ".xls", ".ods")
 _AS_CSV = "In the spreadsheet program, save the sheet as 'CSV UTF-8'."
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _BUFFER = 1 << 20
 _BYTES = (1 << 27, 100)  # what a compressed file may hold: a fixed limit, plus this many per compressed byte
 _ROWS = 1_000_000  # in addition to one for every two bytes of the file
@@ -114,51 +113,9 @@ def require_file(path: str | os.PathLike[str]) -> None:
         read_bytes(path)
 
 
-def refuse_sep_line(text: str, path: str) -> None:
-    """Raise an error if a table begins with a line such as `sep=;`, which is meant for Excel."""
-    line = text[:16].splitlines()[0].strip() if text else ""
-    if line.lower().startswith("sep=") and len(line) <= len("sep=;"):
-        raise FileError(f"{path}, line 1 is {line!r}, which only Excel understands. Remove this line.")
-
-
 def line_of(text: str, position: int) -> int:
     """Return the number of the line that contains a position."""
     return text.count("\n", 0, position) + 1
-
-
-def delimiter_of(path: str) -> str:
-    """Return the column separator of a file, judged by its extension."""
-    return "\t" if extension(path) in (".tsv", ".tab") else ","
-
-
-def read_header(path: str | os.PathLike[str], delimiter: str) -> list[str]:
-    """Read the column names of a CSV or TSV table, and no more than two lines of it."""
-    require_file(path)
-    shown = os.fspath(path)
-    try:
-        with open_text(path, newline="") as file:
-            first = list(islice(file, 2))
-            refuse_sep_line("".join(first[:1]), shown)
-            columns = next(csv.reader(chain(first, file), delimiter=delimiter), [])
-    except UnicodeDecodeError:
-        read_text(path)  # raises an error that says where, and what to do
-        raise
-    except csv.Error as error:
-        raise FileError(f"{shown}: its first line cannot be read as a table: {error}.") from None
-    for sign, called in _SEPARATORS.items() if _width(first, delimiter) < 2 else ():
-        if _width(first, sign) >= 2:
-            value = "tab" if sign == "\t" else sign
-            raise FileError(f"{shown} has its columns separated by {called}: use {argument('delimiter', value)}.")
-    return columns
-
-
-def _width(lines: list[str], delimiter: str) -> int:
-    """Return the number of cells per line; 0 if lines differ or cannot be split this way."""
-    try:
-        widths = {len(cells) for cells in csv.reader(lines, delimiter=delimiter) if cells}
-    except csv.Error:
-        return 0
-    return widths.pop() if len(widths) == 1 else 0
 
 
 def is_pattern(path: str) -> bool:
@@ -169,6 +126,77 @@ def is_pattern(path: str) -> bool:
 def is_remote(path: str) -> bool:
     """Return whether a path names a file system, as in `s3://bucket/part.npz`."""
     return "://" in path
+
+
+# CSV ---------------------------------------------------------------------------------------------------------
+
+
+def delimiter_of(path: str | os.PathLike[str]) -> str:
+    """Return the column separator of a file, judged by its extension."""
+    return "\t" if extension(path) in (".tsv", ".tab") else ","
+
+
+def find_delimiter(header: str, path: str, given: str | None = None) -> str:
+    """Return the column separator in a header: the given one, that of the extension, or another usual one."""
+    signs = [] if given is None else [as_delimiter(given)]
+    signs.append(delimiter_of(path))
+    return next((sign for sign in (*signs, ",", ";", "\t") if sign in header), signs[0])
+
+
+def as_delimiter(text: str) -> str:
+    """Return a delimiter as one character."""
+    if text in ("tab", "\\t"):
+        return "\t"
+    if len(text) != 1 or not text.isascii() or text in '"\r\n':
+        raise ParameterError(f"delimiter must be one character, such as ';', or 'tab', not {text!r}.")
+    return text
+
+
+def csv_rows(
+    path: str, delimiter: str, *, text: str | None = None, quote: bool = True, strict: bool = True
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a CSV file that are not blank, each with the number of its first line.
+
+    Parameters
+    ----------
+    path
+        The file.
+    delimiter, quote
+        What separates the columns, and whether cells may be in quotes.
+    text
+        Its text, if it has been read.
+    strict
+        Whether a quotation mark that is not closed is an error; otherwise it swallows the rows after it.
+    """
+    line = 1
+    with open_text(path, newline="") if text is None else io.StringIO(text, newline="") as lines:
+        rows = csv.reader(lines, delimiter=delimiter, quotechar='"' if quote else None, strict=strict)
+        try:
+            for cells in rows:
+                if line == 1:
+                    _refuse_sep_line(path, delimiter.join(cells))
+                if cells:
+                    yield line, cells
+                line = rows.line_num + 1
+        except UnicodeDecodeError:
+            read_text(path)  # raises an error that says where, and what to do
+            raise
+        except csv.Error as error:
+            if "field limit" in str(error):
+                raise FileError(
+                    f"{path}, line {line:,} has a cell of more than {csv.field_size_limit():,} characters, too "
+                    f"many for a table. Shorten it; if a quotation mark before it is not closed, close it."
+                ) from None
+            raise FileError(
+                f"{path}: a quotation mark opens in line {line:,} and is not closed there, so that it would "
+                f'swallow what follows. Close it; a mark inside a quoted cell is written twice: "the ""red"" fox".'
+            ) from None
+
+
+def _refuse_sep_line(path: str, line: str) -> None:
+    """Raise an error if the first line of a table is one such as `sep=;`, which is meant for Excel."""
+    if line.lower().startswith("sep=") and len(line) <= len("sep=;"):
+        raise FileError(f"{path}, line 1 is {line!r}, which only Excel understands. Remove this line.")
 
 
 # What other libraries read ---------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ may be larger than memory. A format yields raw blocks, with the names and number
 into likelihoods, matching classes to the tree by name alone.
 """
 
-from hedgerow.score_files.class_tables import ClassTable, read_prior, read_shares
+from hedgerow.score_files.class_tables import read_prior, read_shares
 from hedgerow.score_files.examples import COLUMNS, FACTS, KEPT, Block, Examples, as_column, as_names
 from hedgerow.score_files.labels import MISSING, LabelFile, no_label, read_labels
 from hedgerow.score_files.lineage_binding import bare_name
@@ -14,7 +14,7 @@ from hedgerow.score_files.listed import ExampleReader, Lineages, ListedBlock, Li
 from hedgerow.score_files.opening import open_parts, open_scores
 from hedgerow.score_files.prediction_formats import PREDICTION_FORMATS, STDOUT, check_layout
 from hedgerow.score_files.predictions import Written, prediction_writer, write_predictions
-from hedgerow.score_files.score_formats import FORMATS, WIDE, ScoreFormat, column_names, find_format
+from hedgerow.score_files.score_formats import FORMATS, WIDE, ScoreFormat, find_format
 from hedgerow.score_files.score_reading import ScoreReader, ScoreReading
 from hedgerow.score_files.scores import Progress, Scores, silent
 from hedgerow.score_files.wide_binder import check_clash, column_fit, misfit
@@ -30,7 +30,6 @@ __all__ = [
     "STDOUT",
     "WIDE",
     "Block",
-    "ClassTable",
     "ExampleReader",
     "Examples",
     "LabelFile",
@@ -51,7 +50,6 @@ __all__ = [
     "check_clash",
     "check_layout",
     "column_fit",
-    "column_names",
     "find_format",
     "misfit",
     "no_label",

@@ -15,6 +15,7 @@ from hedgerow.score_files.listed import ExampleReader
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hedgerow.files import InputFile
     from hedgerow.score_files.score_reading import ScoreReading
 
 _EXPECTED = (
@@ -36,10 +37,10 @@ class JsonlReader(ExampleReader):
 
     free_text = True
 
-    def __init__(self, path: str, how: ScoreReading, *_: object) -> None:
-        super().__init__(path, self._listed, _parsed)
+    def __init__(self, file: InputFile, how: ScoreReading, *_: object) -> None:
+        super().__init__(file, self._listed, _parsed)
         self._id = how.id_column or "id"
-        self._lines = [(number, line) for number, line in enumerate(read_lines(path), 1) if line.strip()]
+        self._lines = [(number, line) for number, line in enumerate(read_lines(self.path), 1) if line.strip()]
         self.rows = len(self._lines)
 
     def where(self, place: int) -> str:

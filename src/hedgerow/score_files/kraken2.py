@@ -12,6 +12,7 @@ from hedgerow.score_files.lines import LineReader
 from hedgerow.score_files.listed import Lineages, ListedBlock
 
 if TYPE_CHECKING:
+    from hedgerow.files import InputFile
     from hedgerow.tree import Indices
 
 _CALL = r"([0-9]+|[^\t]*\(taxid [0-9]+\))"
@@ -40,8 +41,8 @@ class Kraken2Reader(LineReader):
         "by tabs; run kraken2 without --quick, which counts none"
     )
 
-    def __init__(self, path: str, *_: object) -> None:
-        super().__init__(path)
+    def __init__(self, file: InputFile, *_: object) -> None:
+        super().__init__(file)
         self.lineages = Lineages(_parsed)
 
     def parsed(self, place: Indices, lines: Any) -> ListedBlock:

@@ -22,10 +22,10 @@ from hedgerow.errors import (
 )
 from hedgerow.files import (
     TABLES,
+    InputFile,
     Table,
     column_texts,
     extension,
-    own_delimiter,
     read_lines,
     reading,
     refuse_spreadsheet,
@@ -88,7 +88,7 @@ def read_labels(
         raise ParameterError(
             f"{shown}: labels are read from .txt, .npz, {', '.join(TABLES)} files, not from {suffix!r}."
         )
-    table = TABLES[suffix](shown, own_delimiter(shown, delimiter))
+    table = InputFile(path, delimiter, any_delimiter=True).table
     place = table.column(label_column or "label", "the labels", "label_column")
     labels: list[str] = []
     for _, columns in table.batches(1 << 16, [place], []):
@@ -483,7 +483,7 @@ def _opened(path: str, delimiter: str | None) -> Table:
             f"{path}: labels are joined by id, from a {', '.join(TABLES)} table with columns 'id' and 'label', "
             f"not from {suffix or 'a name without extension'!r}."
         )
-    return TABLES[suffix](path, own_delimiter(path, delimiter))
+    return InputFile(path, delimiter, any_delimiter=True).table
 
 
 def _first_of(table: Table, names: Sequence[str | None]) -> str:

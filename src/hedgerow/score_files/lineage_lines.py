@@ -12,6 +12,7 @@ from hedgerow.score_files.lines import LineReader
 from hedgerow.score_files.listed import BETWEEN, Lineages, ListedBlock
 
 if TYPE_CHECKING:
+    from hedgerow.files import InputFile
     from hedgerow.tree import Indices
 
 NUMBER = r"-?(?i:nan|inf|[0-9]+\.?[0-9]*(?:e[-+]?[0-9]+)?)"
@@ -47,8 +48,8 @@ class LineageLineReader(LineReader):
     whole: ClassVar[float] = 1.0
     """What a confidence is divided by."""
 
-    def __init__(self, path: str, *_: object) -> None:
-        super().__init__(path)
+    def __init__(self, file: InputFile, *_: object) -> None:
+        super().__init__(file)
         nothing = re.compile(self.nothing)
 
         def parsed(text: str) -> Lineage:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from hedgerow.errors import ScoreError
-from hedgerow.files import Table, reading, row_name
+from hedgerow.files import InputFile, Table, reading, row_name
 from hedgerow.score_files.examples import COLUMNS
 from hedgerow.score_files.lineage_binding import Lineage, Step, as_lineage
 from hedgerow.score_files.score_reading import ScoreReader, ScoreReading, about_columns
@@ -64,6 +64,9 @@ class ListReader(ScoreReader):
     free_text: bool = False
     """Whether classes may be called anything: those that cannot be found stay at the root, with a warning."""
 
+    def __init__(self, file: InputFile, *_: object) -> None:
+        self.path = file.path
+
     def rows_at_a_time(self, nodes: int) -> int:  # noqa: ARG002
         """Return how many rows to read at a time."""
         return _ROWS
@@ -106,7 +109,7 @@ class ExampleReader(ListReader):
 
     Parameters
     ----------
-    path
+    file
         The file.
     examples
         Yields an id, the names of the listed classes, and their scores for each example, given the path.
@@ -118,11 +121,11 @@ class ExampleReader(ListReader):
 
     def __init__(
         self,
-        path: str,
+        file: InputFile,
         examples: Callable[[str], Iterable[tuple[str, Sequence[str], Sequence[float]]]],
         parse: Callable[[str], Lineage] = lambda name: (Step("", (name,)),),
     ) -> None:
-        self.path = path
+        super().__init__(file)
         self._examples = examples
         self.lineages = Lineages(parse)
 
@@ -190,11 +193,9 @@ def table_rows(
     table.number_type(list(numbers.values()))  # refuses what is not a number
     start = 0
     for count, columns in table.batches(rows, list(dict.fromkeys(text.values())), list(numbers.values())):
-        for first in range(0, count, rows):
-            part = {key: columns[place].slice(first, rows).cast(pa.string()) for key, place in text.items()}
-            part |= {key: columns[place].slice(first, rows) for key, place in numbers.items()}
-            yield TableRows(start, part)
-            start += min(rows, count - first)
+        texts = {key: columns[place].cast(pa.string()) for key, place in text.items()}
+        yield TableRows(start, texts | {key: columns[place] for key, place in numbers.items()})
+        start += count
 
 
 def whole_examples(blocks: Iterator[TableRows]) -> Iterator[tuple[TableRows, Indices]]:

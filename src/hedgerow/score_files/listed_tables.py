@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from hedgerow.errors import FileError, some
-from hedgerow.files import open_table
 from hedgerow.score_files.lineage_binding import Step
 from hedgerow.score_files.listed import (
     BETWEEN,
@@ -28,14 +27,15 @@ from hedgerow.score_files.score_reading import about_columns
 from hedgerow.tree import taxon_strings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
+    from hedgerow.files import InputFile
     from hedgerow.score_files.score_reading import ScoreReading
 
 LONG_COLUMNS = ("class", "score")
 _RANKS = taxon_strings.LINNAEAN_RANKS
-_CONFIDENCE = "_confidence"
-_CUSTOM = "classification"  # pybioclip's column of names if the user supplied the classes
+CONFIDENCE = "_confidence"
+CUSTOM = "classification"  # pybioclip's column of names if the user supplied the classes
 
 
 class LongReader(ListReader):
@@ -43,9 +43,9 @@ class LongReader(ListReader):
 
     listing: Listing = "top"
 
-    def __init__(self, path: str, how: ScoreReading, elsewhere: frozenset[str] = frozenset()) -> None:
-        self.path = path
-        self._table = open_table(path, how.delimiter, how.decimal)
+    def __init__(self, file: InputFile, how: ScoreReading, elsewhere: frozenset[str] = frozenset()) -> None:
+        self.path = file.path
+        self._table = file.table
         self._about = listed_columns(self._table, how, elsewhere)
         self._names = [self._table.column(LONG_COLUMNS[0], "the classes")]
         self._score = self._table.column(LONG_COLUMNS[1], "the scores")
@@ -73,24 +73,19 @@ class LongReader(ListReader):
         return table_rows(self._table, self._about | names, {"score": self._score}, rows)
 
 
-def looks_like_pybioclip(columns: Sequence[str]) -> bool:
-    """Return whether a table with these columns comes from pybioclip."""
-    return {"file_name", "score"} <= set(columns) and not {_CUSTOM, _RANKS[0]}.isdisjoint(columns)
-
-
 @final
 class PybioclipReader(LongReader):
     """The output of pybioclip: images with their best candidates, each with the names of its ranks."""
 
-    def __init__(self, path: str, how: ScoreReading, *_: object) -> None:
-        self.path = path
-        self._table = table = open_table(path, how.delimiter)
+    def __init__(self, file: InputFile, *_: object) -> None:
+        self.path = file.path
+        self._table = table = file.table
         self._about = {"ids": table.column("file_name", "the images")}
         self._score = table.column("score", "the scores")
-        ranks = [rank for rank in (_CUSTOM, *_RANKS) if rank in table.columns]
+        ranks = [rank for rank in (CUSTOM, *_RANKS) if rank in table.columns]
         if not ranks:
             raise FileError(
-                f"{path} has neither the columns {', '.join(_RANKS)} nor a column {_CUSTOM!r}. Its "
+                f"{self.path} has neither the columns {', '.join(_RANKS)} nor a column {CUSTOM!r}. Its "
                 f"columns: {some(table.columns)}."
             )
         self._names = [table.columns.index(rank) for rank in ranks]
@@ -111,10 +106,10 @@ class BirdnetReader(LongReader):
 
     listing = "independent"
 
-    def __init__(self, path: str, how: ScoreReading, elsewhere: frozenset[str] = frozenset()) -> None:
-        self.path = path
-        self._table = table = open_table(path, how.delimiter)
-        named = about_columns(path, table.columns, replace(how, id_column=None), {}, elsewhere)
+    def __init__(self, file: InputFile, how: ScoreReading, elsewhere: frozenset[str] = frozenset()) -> None:
+        self.path = file.path
+        self._table = table = file.table
+        named = about_columns(self.path, table.columns, replace(how, id_column=None), {}, elsewhere)
         self._about = {key: table.columns.index(name) for key, name in named.items()}
         self._window = [
             table.column(name, "the windows") for name in WINDOW if name != "File" or name in table.columns
@@ -136,11 +131,6 @@ class BirdnetReader(LongReader):
             yield TableRows(block.start, {**block.columns, "ids": ids})
 
 
-def rank_columns(columns: Sequence[str]) -> list[str]:
-    """Return the columns that have a matching column of confidences."""
-    return [name for name in columns if f"{name}{_CONFIDENCE}" in columns]
-
-
 class LineageReader(ListReader):
     """A table with one lineage per row: an id, then each rank as a column with `RANK_confidence` beside it."""
 
@@ -150,9 +140,9 @@ class LineageReader(ListReader):
     blank = ""
     """What a cell without a name may hold."""
 
-    def __init__(self, path: str, how: ScoreReading, elsewhere: frozenset[str] = frozenset()) -> None:
-        self.path = path
-        self._table = table = open_table(path, how.delimiter, how.decimal)
+    def __init__(self, file: InputFile, how: ScoreReading, elsewhere: frozenset[str] = frozenset()) -> None:
+        self.path = file.path
+        self._table = table = file.table
         self._find_columns(how, elsewhere)
         self.has = frozenset(self._about)
         self.rows = table.rows
@@ -163,21 +153,21 @@ class LineageReader(ListReader):
         table = self._table
         self._about = listed_columns(table, how, elsewhere)
         about = {table.columns[place] for place in self._about.values()}
-        ranks = [rank for rank in rank_columns(table.columns) if rank not in about]
+        ranks = [name for name in table.columns if f"{name}{CONFIDENCE}" in table.columns and name not in about]
         if not ranks:
             raise FileError(
                 f"{self.path} has no column of a rank with its confidence beside it, such as 'genus' and "
                 f"'genus_confidence'. Its columns: {some(table.columns)}."
             )
-        used = about | {name for rank in ranks for name in (rank, f"{rank}{_CONFIDENCE}")}
+        used = about | {name for rank in ranks for name in (rank, f"{rank}{CONFIDENCE}")}
         extra = [name for name in table.columns if name not in used]
         if extra:
             raise FileError(
                 f"{self.path} has columns that are neither about the examples nor a rank with its confidence: "
-                f"{some(extra)}. Remove them, or add a column {extra[0] + _CONFIDENCE!r}."
+                f"{some(extra)}. Remove them, or add a column {extra[0] + CONFIDENCE!r}."
             )
         self._names = {rank: table.column(rank, "names") for rank in ranks}
-        self._values = {rank: table.columns.index(f"{rank}{_CONFIDENCE}") for rank in ranks}
+        self._values = {rank: table.columns.index(f"{rank}{CONFIDENCE}") for rank in ranks}
 
     def read(self, rows: int, keys: frozenset[str]) -> Iterator[ListedBlock]:
         """Yield the file in blocks of at most `rows` examples."""
@@ -206,12 +196,6 @@ class LineageReader(ListReader):
 _TAX, _BOOT, _ASV_ID, _EXACT = "tax.", "boot.", "ASV_ID", "Species_exact"
 
 
-def looks_like_dada2(columns: Sequence[str]) -> bool:
-    """Return whether a table with these columns comes from DADA2, or from nf-core/ampliseq."""
-    boots = {name.removeprefix(_BOOT) for name in columns if name.startswith(_BOOT)}
-    return any(name.removeprefix(_TAX) in boots for name in columns) or {_ASV_ID, "confidence"} <= set(columns)
-
-
 @final
 class Dada2Reader(LineageReader):
     """What DADA2 or nf-core/ampliseq writes, with bootstrap values.
@@ -231,7 +215,7 @@ class Dada2Reader(LineageReader):
         pairs = [(name, name.removeprefix(_TAX), f"{_BOOT}{name.removeprefix(_TAX)}") for name in columns]
         self.whole = 100.0
         if not any(boot in columns for *_, boot in pairs):
-            pairs, self.whole = [(name, name, f"{name}{_CONFIDENCE}") for name in columns], 1.0
+            pairs, self.whole = [(name, name, f"{name}{CONFIDENCE}") for name in columns], 1.0
         found = [(name, rank, value.casefold()) for name, rank, value in pairs if value.casefold() in place]
         if not found and "confidence" in place:
             self.listing = "top"

@@ -92,12 +92,13 @@ def open_scores(
     part = isinstance(labels, LabelFile)
     elsewhere = frozenset() if label_file is None else label_file.named
     own = how if how.labels_file is None else replace(how, label_column=None)
-    found = find_format(shown, how)
+    file = how.file(shown, row_groups)
+    found = find_format(file, how)
     reader: ScoreReader
     if found == WIDE:
-        reader = open_wide(shown, own, labels=own_labels, elsewhere=elsewhere, row_groups=row_groups)
+        reader = open_wide(file, own, labels=own_labels, elsewhere=elsewhere)
     else:
-        reader = FORMATS[found].open(shown, own, elsewhere)
+        reader = FORMATS[found].open(file, own, elsewhere)
     if own_labels:
         reader.require_labels()
     binder: Any = WideBinder if isinstance(reader, WideReader) else ListedBinder
@@ -106,7 +107,7 @@ def open_scores(
     except UnknownNameError as error:
         if how.scores_format != AUTO or how.names_classes:
             raise
-        raise UnknownNameError(f"{error}{nearest(shown, how)[1]}") from None
+        raise UnknownNameError(f"{error}{nearest(file, how)[1]}") from None
     only = None if how.only is None else _only(hierarchy, how.only)
     prior = None if how.prior is None else read_prior(how.prior, hierarchy, how.trained_prior)
     rows = block_rows or reader.rows_at_a_time(len(hierarchy))

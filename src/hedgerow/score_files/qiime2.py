@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError
-from hedgerow.files import is_number, open_table, row_name
+from hedgerow.files import is_number, row_name
 from hedgerow.score_files.lineage_binding import parsed_lineage
 from hedgerow.score_files.listed import Lineages, ListedBlock, ListReader, table_rows
 from hedgerow.tree import taxon_strings
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hedgerow.score_files.score_reading import ScoreReading
+    from hedgerow.files import InputFile
     from hedgerow.tree import Indices
 
 
@@ -33,9 +33,9 @@ class Qiime2Reader(ListReader):
 
     listing = "top"
 
-    def __init__(self, path: str, how: ScoreReading, *_: object) -> None:
-        self.path = path
-        self._table = open_table(path, how.delimiter)
+    def __init__(self, file: InputFile, *_: object) -> None:
+        self.path = file.path
+        self._table = file.table
         self._text = {
             "ids": self._table.column(COLUMNS[0], "the ids"),
             "taxon": self._table.column(COLUMNS[1], "taxa"),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 from hedgerow.errors import HedgerowError, ParameterError, argument
-from hedgerow.files import TABLES, Archive, extension, open_text, refuse_spreadsheet, require_file
+from hedgerow.files import TABLES, InputFile, refuse_spreadsheet, require_file
 from hedgerow.registry import Registry
 from hedgerow.score_files import jsonl, kraken2, lineage_lines, listed_tables, qiime2, sintax, speciesnet
 from hedgerow.score_files.examples import COLUMNS
@@ -17,12 +16,11 @@ from hedgerow.score_files.wide_files import open_wide
 from hedgerow.tree import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from hedgerow.score_files.lines import LineReader
 
 AUTO, WIDE = "auto", "wide"
-_CHARACTERS = 1 << 14  # read to recognise a format
 _COMPARED = 20  # lines that are compared with those of known formats
 _ALIKE = 0.6  # share of the fields of a line that resemble those of the nearest format, at least
 _COLUMNS_ALIKE = 2  # columns of a table that the nearest format has too, at least
@@ -30,44 +28,51 @@ _COLUMNS_ALIKE = 2  # columns of a table that the nearest format has too, at lea
 
 @final
 @dataclass(frozen=True)
-class Glance:
-    """What is known of a file from its name and first lines."""
-
-    suffix: str
-    """The extension, in lower case."""
-    lines: tuple[str, ...] = ()
-    """The first lines, if it is text."""
-    columns: tuple[str, ...] = ()
-    """The column names, if the extension is that of a table."""
-
-
-@final
-@dataclass(frozen=True)
 class ScoreFormat:
-    """A format of score files. To add your own, see `FORMATS`."""
+    """A format of score files, and what only its files have. To add your own, see `FORMATS`."""
 
-    open: Callable[[str, ScoreReading, frozenset[str]], ScoreReader]
-    """Returns a reader, given a path, how to read it, and the keys of columns that a label file has."""
-    recognise: Callable[[Glance], bool] = lambda _: False
-    """Returns whether a file is certainly in this format."""
+    open: Callable[[InputFile, ScoreReading, frozenset[str]], ScoreReader]
+    """Returns a reader, given the file, how to read it, and the keys of columns that a label file has."""
     settings: Settings = field(default_factory=lambda: Settings(single_child="answer"))
     """The default settings for scores in this format."""
     example: str = ""
     """A typical line, or the header of a table, with commas: what is in no known format is compared with it."""
+    extensions: tuple[str, ...] = ()
+    """The extensions of its files."""
+    columns: tuple[tuple[str, ...], ...] = ()
+    """Columns of its tables; those of one tuple are all there. `*` stands for the same text in all of a tuple."""
+    others: frozenset[str] | None = None
+    """The only other columns that its tables may have; None: any."""
+    start: str = ""
+    """A pattern of how its files begin."""
+    lines: Callable[[Sequence[str]], bool] | None = None
+    """Returns whether lines with tabs are certainly in this format."""
 
+    def recognises(self, file: InputFile, columns: frozenset[str]) -> bool:
+        """Return whether a file is certainly in this format, by all that is known of its files."""
+        return (
+            bool(self.extensions or self.columns or self.start or self.lines)
+            and (not self.extensions or file.suffix in self.extensions)
+            and (not self.columns or any(self._has(columns, wanted) for wanted in self.columns))
+            and (not self.start or re.match(self.start, file.start) is not None)
+            and (not self.lines or self.recognises_lines(file.lines))
+        )
 
-def _is_long(glance: Glance) -> bool:
-    needed = {"id", *listed_tables.LONG_COLUMNS}
-    return needed <= set(glance.columns) <= {*needed, *COLUMNS.values()}
+    def recognises_lines(self, lines: Sequence[str]) -> bool:
+        """Return whether lines are certainly in this format."""
+        return self.lines is not None and bool(lines) and "\t" in lines[-1] and self.lines(lines)
 
-
-def _is_speciesnet(glance: Glance) -> bool:
-    start = "".join(glance.lines)[:200].replace(" ", "")
-    return glance.suffix == ".json" and start.startswith('{"predictions":')
+    def _has(self, columns: frozenset[str], wanted: Sequence[str]) -> bool:
+        """Return whether a table has all columns of a tuple, and no others that it may not have."""
+        before, star, after = wanted[-1].partition("*")
+        found = (name for name in columns if name.startswith(before) and name.endswith(after))
+        stems = {name[len(before) : len(name) - len(after)] for name in found} if star else {""}
+        there = any(columns.issuperset(name.replace("*", stem) for name in wanted) for stem in stems)
+        return there and (self.others is None or columns <= self.others.union(wanted))
 
 
 def _in_lines(reader: type[LineReader], example: str) -> ScoreFormat:
-    return ScoreFormat(reader, lambda glance: reader.recognise(glance.lines), example=example)
+    return ScoreFormat(reader, example=example, lines=reader.recognise)
 
 
 def _checked(name: str, given: Any) -> ScoreFormat:
@@ -80,49 +85,54 @@ FORMATS: Registry[ScoreFormat] = Registry(
     "score format",
     {
         WIDE: ScoreFormat(
-            lambda path, how, elsewhere: open_wide(path, how, elsewhere=elsewhere), settings=Settings()
+            lambda file, how, elsewhere: open_wide(file, how, elsewhere=elsewhere), settings=Settings()
         ),
-        "long": ScoreFormat(listed_tables.LongReader, _is_long, Settings(), example="id,class,score"),
+        "long": ScoreFormat(
+            listed_tables.LongReader,
+            Settings(),
+            example="id,class,score",
+            columns=(("id", *listed_tables.LONG_COLUMNS),),
+            others=frozenset(COLUMNS.values()),
+        ),
         "lineage": ScoreFormat(
             listed_tables.LineageReader,
-            lambda glance: "id" in glance.columns and bool(listed_tables.rank_columns(glance.columns)),
             Settings(),
             example="id,family,family_confidence,genus,genus_confidence",
+            columns=(("id", "*", f"*{listed_tables.CONFIDENCE}"),),
         ),
         "sintax": _in_lines(sintax.SintaxReader, "q1\td:Bacteria(1.00),p:Firmicutes(0.98)\t+"),
         "rdp": _in_lines(lineage_lines.RdpReader, "q1\t\tRoot\trootrank\t1.0\tBacteria\tdomain\t1.0"),
         "qiime2": ScoreFormat(
-            qiime2.Qiime2Reader,
-            lambda glance: bool(glance.lines) and glance.lines[0].startswith("\t".join(qiime2.COLUMNS)),
-            example="Feature ID,Taxon,Confidence",
+            qiime2.Qiime2Reader, example="Feature ID,Taxon,Confidence", start="\t".join(qiime2.COLUMNS)
         ),
         "speciesnet": ScoreFormat(
             speciesnet.SpeciesnetReader,
-            _is_speciesnet,
             example='{"predictions": [{"filepath": "a.jpg", "classifications": {"classes": [], "scores": []}}]}',
+            extensions=(".json",),
+            start=r'\s*{\s*"predictions"\s*:',
         ),
         "pybioclip": ScoreFormat(
             listed_tables.PybioclipReader,
-            lambda glance: listed_tables.looks_like_pybioclip(glance.columns),
             example="file_name,kingdom,phylum,class,order,family,genus,species_epithet,species,common_name,score",
+            columns=(("file_name", "score", "kingdom"), ("file_name", "score", listed_tables.CUSTOM)),
         ),
         "kraken2": _in_lines(kraken2.Kraken2Reader, "C\tq1\t562\t98|94\t562:13 0:1 |:| 562:3"),
         "dada2": ScoreFormat(
             listed_tables.Dada2Reader,
-            lambda glance: listed_tables.looks_like_dada2(glance.columns),
             example="ASV_ID,confidence,Kingdom,Phylum,Class,Order,Family,Genus,Species,sequence",
+            columns=(("tax.*", "boot.*"), ("*", "boot.*"), ("ASV_ID", "confidence")),
         ),
         "birdnet": ScoreFormat(
             listed_tables.BirdnetReader,
-            lambda glance: {*listed_tables.WINDOW[1:], *listed_tables.BIRDNET_NAMES} <= set(glance.columns),
             Settings(),
             example="Start (s),End (s),Scientific name,Common name,Confidence,File",
+            columns=((*listed_tables.WINDOW[1:], *listed_tables.BIRDNET_NAMES),),
         ),
         "jsonl": ScoreFormat(
             jsonl.JsonlReader,
-            lambda glance: glance.suffix in (".jsonl", ".ndjson"),
             Settings(),
             example='{"id": "a", "answer": "robin", "confidence": 0.9}',
+            extensions=(".jsonl", ".ndjson"),
         ),
         "idtaxa": _in_lines(lineage_lines.IdtaxaReader, "q1\tRoot [95.3%]; Bacteria [95.3%]; Firmicutes [81%]"),
         "blca": _in_lines(lineage_lines.BlcaReader, "q1\tsuperkingdom:Bacteria;100.0;phylum:Firmicutes;98.2;"),
@@ -133,7 +143,7 @@ FORMATS: Registry[ScoreFormat] = Registry(
 """All formats by name; `FORMATS.register(name, format)` adds one, and so do entry points of installed packages."""
 
 
-def find_format(path: str, how: ScoreReading | None = None) -> str:
+def find_format(file: InputFile, how: ScoreReading | None = None) -> str:
     """Return the format of a score file: the one that `how` names, or the only one that recognises the file.
 
     Tables in no other format are wide. For any other file that is not recognised, the format must be named.
@@ -142,54 +152,59 @@ def find_format(path: str, how: ScoreReading | None = None) -> str:
     if how.scores_format != AUTO:
         FORMATS.find(how.scores_format)
         return how.scores_format
-    require_file(path)
-    if extension(path) == ".npz":
+    require_file(file.path)
+    if file.suffix == ".npz":
         return WIDE
-    glance = _glance(path, how)
-    found = [name for name in FORMATS.names() if FORMATS.find(name).recognise(glance)]
+    columns = _columns(file, how)
+    found = [name for name in FORMATS.names() if FORMATS.find(name).recognises(file, columns)]
     if len(found) == 1:
         return found[0]
-    if not found and glance.suffix in TABLES:
+    if not found and file.suffix in TABLES:
         return WIDE
-    refuse_spreadsheet(path)
+    refuse_spreadsheet(file.path)
     what = f"may be {' or '.join(found)}" if found else "cannot be told from its name and first lines"
-    if not (glance.lines or glance.columns):
+    if not (file.lines or columns):
         what = "cannot be told: it is empty, or not text in UTF-8"
-    name, near = (None, "") if found else nearest(path, how, glance)
+    name, near = (None, "") if found else nearest(file, how)
     named = argument("scores_format", name or "sintax")
     raise ParameterError(
-        f"{path}: the format {what}.{near} Name it, as in {named}; there are {', '.join(FORMATS.names())}. A wide "
-        f"file is .npz, {', '.join(TABLES)}."
+        f"{file.path}: the format {what}.{near} Name it, as in {named}; there are {', '.join(FORMATS.names())}. A "
+        f"wide file is .npz, {', '.join(TABLES)}."
     )
 
 
-def nearest(path: str, how: ScoreReading, glance: Glance | None = None) -> tuple[str | None, str]:
+def _columns(file: InputFile, how: ScoreReading) -> frozenset[str]:
+    """Return the columns by which a table is recognised."""
+    return frozenset(file.columns) - {how.event_column, how.weight_column}
+
+
+def nearest(file: InputFile, how: ScoreReading) -> tuple[str | None, str]:
     """Return the format that a file in no known one resembles most, and a sentence on the first difference.
 
     The sentence is what the reader of that format says; "" if no format is near.
     """
-    seen = glance or _glance(path, how)
-    like = {name: _likeness(known, seen) for name, known in FORMATS.items() if known.example}
+    columns = _columns(file, how)
+    like = {name: _likeness(known, file, columns) for name, known in FORMATS.items() if known.example}
     name = max(like, key=like.__getitem__)
     if not like[name]:
         return None, ""
     try:
-        reader = FORMATS[name].open(path, how, frozenset())
+        reader = FORMATS[name].open(file, how, frozenset())
         next(iter(reader.read(_COMPARED, reader.has)), None)
     except HedgerowError as error:
-        return name, f" It is most like {name}, but {str(error).removeprefix(path).lstrip(' ,:')}"
+        return name, f" It is most like {name}, but {str(error).removeprefix(file.path).lstrip(' ,:')}"
     return name, f" It is most like {name}."
 
 
-def _likeness(known: ScoreFormat, glance: Glance) -> float:
+def _likeness(known: ScoreFormat, file: InputFile, columns: frozenset[str]) -> float:
     """Return how much a file resembles a format; 0 if not enough, 1 or more if some lines are certainly in it."""
     if not {"\t", "{"} & set(known.example):
-        columns = known.example.split(",")
-        alike = len({*columns} & {*glance.columns})
-        return alike / len(columns) if alike >= _COLUMNS_ALIKE else 0.0
-    lines = glance.lines[:_COMPARED]
-    certain = sum(known.recognise(Glance("", (line,))) for line in lines)
-    if certain or not lines or glance.columns:
+        usual = known.example.split(",")
+        alike = len(columns.intersection(usual))
+        return alike / len(usual) if alike >= _COLUMNS_ALIKE else 0.0
+    lines = file.lines[:_COMPARED]
+    certain = sum(known.recognises_lines([line]) for line in lines)
+    if certain or not lines or columns:
         return 1 + certain / len(lines) if certain else 0.0
     here, there = (re.split(r"\t|(?<=\")(?=:)", line) for line in (lines[0], known.example))
     pairs = list(zip(here, there, strict=False))
@@ -201,31 +216,3 @@ def _shape(text: str) -> str:
     """Return the distinct parts of a list, with words and numbers replaced."""
     parts = re.sub(r"\b[0-9.]+\b", "0", re.sub(r"[^\W\d]\w*", "a", text)).split(",")
     return ",".join(dict.fromkeys(parts))
-
-
-def column_names(path: str, delimiter: str | None = None) -> list[str]:
-    """Return the names of a table's columns or an archive's members; [] for any other file."""
-    suffix = extension(path)
-    with suppress(HedgerowError):  # reading the file raises a better error
-        if suffix in TABLES:
-            return TABLES[suffix](path, delimiter).columns
-        if suffix == ".npz":
-            with Archive(path) as archive:
-                return archive.arrays
-    return []
-
-
-def _glance(path: str, how: ScoreReading) -> Glance:
-    suffix = extension(path)
-    named = {how.event_column, how.weight_column}
-    columns = [name for name in column_names(path, how.delimiter) if name not in named]
-    if suffix == ".parquet":
-        return Glance(suffix, columns=tuple(columns))
-    try:
-        with open_text(path) as file:
-            start = file.read(_CHARACTERS)
-    except UnicodeDecodeError:
-        start = ""
-    lines = start.split("\n")
-    whole = lines[:-1] if len(start) == _CHARACTERS and len(lines) > 1 else lines
-    return Glance(suffix, tuple(filter(None, whole)), tuple(columns))

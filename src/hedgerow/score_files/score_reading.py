@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, final, get_args
 
 from hedgerow.errors import FileError, ParameterError, ScoreError, argument, closest, in_python, options, some
-from hedgerow.files import read_lines
+from hedgerow.files import InputFile, read_lines
 from hedgerow.likelihood import Pooling
 from hedgerow.score_files.examples import FACTS
 
@@ -157,6 +157,10 @@ class ScoreReading:
         """How the likelihoods of events are pooled; None if there are no events."""
         return None if self.event_column is None else self.pool or "mean"
 
+    def file(self, path: str | os.PathLike[str], row_groups: range | None = None) -> InputFile:
+        """Return a file that is read this way."""
+        return InputFile(path, self.delimiter, self.decimal, row_groups=row_groups)
+
     def within(self, columns: Sequence[str], elsewhere: frozenset[str]) -> ScoreReading:
         """Return the reading for a file with these columns; the id column may be that of the label file alone."""
         alone = "ids" in elsewhere and self.id_column not in columns
@@ -197,8 +201,8 @@ class ScoreReading:
         plain = replace(self, group_column=None, cluster_column=None, event_column=None, weight_column=None)
         return replace(plain, pool=None, prior=None, trained_prior=None)
 
-    def unlabelled(self, columns: Sequence[str]) -> ScoreReading:
-        """Return how to read new files with these columns, without labels, groups and clusters.
+    def unlabelled(self, file: InputFile | None) -> ScoreReading:
+        """Return how to read new files like this one, without labels, groups and clusters.
 
         Events, priors and weights remain; so do groups, with a prior.
         """
@@ -206,7 +210,9 @@ class ScoreReading:
         plain = replace(self, labels_file=None, drop_label=(), group_column=groups, cluster_column=None)
         if self.labels_file is None:
             return plain
-        return replace(plain, label_column=None, id_column=self.id_column if self.id_column in columns else None)
+        columns = [] if file is None or self.id_column is None else file.columns
+        has_ids = not columns or self.id_column in columns
+        return replace(plain, label_column=None, id_column=self.id_column if has_ids else None)
 
 
 class ScoreReader(ABC):

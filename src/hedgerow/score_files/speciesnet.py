@@ -17,6 +17,8 @@ from hedgerow.tree import taxon_strings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hedgerow.files import InputFile
+
 
 _EXPECTED = (
     'Expected: {"predictions": [{"filepath": ..., "classifications": {"classes": [...], "scores": [...]}}, ...]}'
@@ -36,9 +38,9 @@ class _Classifications(msgspec.Struct):
 class SpeciesnetReader(ExampleReader):
     """Images with their best classes, species and higher taxa mixed; the file is read whole."""
 
-    def __init__(self, path: str, *_: object) -> None:
-        super().__init__(path, self._listed, self._parsed)
-        self._predictions = self._checked(_loaded(path))
+    def __init__(self, file: InputFile, *_: object) -> None:
+        super().__init__(file, self._listed, self._parsed)
+        self._predictions = self._checked(_loaded(self.path))
         self.rows = len(self._predictions)
 
     def where(self, place: int) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, ScoreError, UnknownNameError, argument, closest, some
-from hedgerow.files import TABLES, Archive, Member, ParquetTable, Table, column_texts, extension, reading
+from hedgerow.files import TABLES, Archive, InputFile, Member, Table, column_texts, reading
 from hedgerow.likelihood import BOTTOM, Scale
 from hedgerow.score_files.examples import COLUMNS
 from hedgerow.score_files.score_reading import (
@@ -90,40 +90,36 @@ class WideReader(ScoreReader):
 
 
 def open_wide(
-    path: str,
+    file: InputFile,
     how: ScoreReading,
     *,
     labels: bool = True,
     elsewhere: frozenset[str] = frozenset(),
-    row_groups: range | None = None,
 ) -> WideReader:
     """Open a wide score file.
 
     Parameters
     ----------
-    path, how
+    file, how
         The file, and how to read it.
     labels
         Whether to check the labels; if not, they may be anything, and only texts are read.
     elsewhere
         Keys of columns that the label file has: see `about_columns`.
-    row_groups
-        Of a Parquet file, read only these row groups.
     """
     how = how.resolved()
-    suffix = extension(path)
-    if row_groups is not None:
-        return TableReader(ParquetTable(path, row_groups), how, elsewhere, labels=labels)
-    if suffix in TABLES:
-        return TableReader(TABLES[suffix](path, how.delimiter, how.decimal), how, elsewhere, labels=labels)
-    if suffix != ".npz":
-        what = repr(suffix) if suffix else "a name without extension"
-        raise ParameterError(f"{path}: scores are read from .npz, {', '.join(TABLES)} files, not from {what}.")
+    if file.suffix in TABLES:
+        return TableReader(file.table, how, elsewhere, labels=labels)
+    if file.suffix != ".npz":
+        what = repr(file.suffix) if file.suffix else "a name without extension"
+        raise ParameterError(
+            f"{file.path}: scores are read from .npz, {', '.join(TABLES)} files, not from {what}."
+        )
     if how.names_classes:
         raise ParameterError(
-            f"{path} names its classes itself, in its member 'classes': class columns are those of tables."
+            f"{file.path} names its classes itself, in its member 'classes': class columns are those of tables."
         )
-    return NpzReader(path, how, elsewhere, labels=labels)
+    return NpzReader(file.path, how, elsewhere, labels=labels)
 
 
 @final
@@ -189,12 +185,9 @@ class TableReader(WideReader):
         start = self._table.first_row
         # Labels and ids may be one column.
         for count, columns in self._table.batches(rows, list(dict.fromkeys(about.values())), self._class_places):
-            for first in range(0, count, rows):
-                part = {place: values.slice(first, rows) for place, values in columns.items()}
-                texts = {key: self._texts(key, part[place]) for key, place in about.items()}
-                scores = self._scores(part, min(rows, count - first))
-                yield WideBlock(start, scores, texts)
-                start += len(scores)
+            texts = {key: self._texts(key, columns[place]) for key, place in about.items()}
+            yield WideBlock(start, self._scores(columns, count), texts)
+            start += count
 
     def labels(self) -> list[str]:
         """Return all labels, without reading the scores."""

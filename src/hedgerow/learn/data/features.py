@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.errors import FileError, counted, some
-from hedgerow.files import Archive, column_texts, open_parquet, reading, require_file
+from hedgerow.files import Archive, ParquetTable, column_texts, reading, require_file
 from hedgerow.learn.data.splits import SPLITS, DataSplits, LabelledInputs, hold_out, tree_settings
 from hedgerow.learn.targets import lineage_nodes
 from hedgerow.tree import Hierarchy, Indices
@@ -197,29 +197,28 @@ def _from_npz(path: str) -> FeatureFile:
 
 
 def _from_parquet(path: str, label: list[str]) -> FeatureFile:
-    with open_parquet(path, texts=[*label, "split", "id"], whole=True) as file:
-        with reading(path, "Parquet"):
-            schema = file.schema_arrow
-            types = dict(zip(map(str, schema.names), schema.types, strict=True))
-            index = (schema.pandas_metadata or {}).get("index_columns", [])
-            columns = [name for name in types if name not in index]
-        if len(types) < len(schema.names):
-            twice = next(name for name, count in Counter(map(str, schema.names)).items() if count > 1)
-            raise FileError(f"{path} has several columns {twice!r}. Remove all but one.")
-        found = [column for column in label if column in types]
-        if found and found != label:
-            missing = [column for column in label if column not in found]
-            raise FileError(f"{path} has no column {some(missing)}. Its columns: {some(columns)}.")
-        inputs = _feature_columns(types, columns, {*label, *_ABOUT_EXAMPLES}, path)
-        about = dict.fromkeys([*found, *(name for name in ("split", "id") if name in types)])
-        with reading(path, "Parquet"):
-            table = file.read(columns=[*inputs, *about])
-            texts = {name: np.array(column_texts(table.column(name)), dtype=object) for name in about}
+    table = ParquetTable(path)
+    with reading(path, "Parquet"):
+        index = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    types = dict(zip(table.columns, table.schema.types, strict=True))
+    columns = [name for name in types if name not in index]
+    if len(types) < len(table.columns):
+        twice = next(name for name, count in Counter(table.columns).items() if count > 1)
+        raise FileError(f"{path} has several columns {twice!r}. Remove all but one.")
+    found = [column for column in label if column in types]
+    if found and found != label:
+        missing = [column for column in label if column not in found]
+        raise FileError(f"{path} has no column {some(missing)}. Its columns: {some(columns)}.")
+    inputs = _feature_columns(types, columns, {*label, *_ABOUT_EXAMPLES}, path)
+    about = dict.fromkeys([*found, *(name for name in ("split", "id") if name in types)])
+    rows = table.whole([*inputs, *about], texts=about)
+    with reading(path, "Parquet"):
+        texts = {name: np.array(column_texts(rows.column(name)), dtype=object) for name in about}
     return FeatureFile(
         path,
-        _from_lists(table.column("features"), path)
+        _from_lists(rows.column("features"), path)
         if inputs == ["features"]
-        else _from_columns(table, inputs, path),
+        else _from_columns(rows, inputs, path),
         np.stack([texts[name] for name in found], axis=1) if found else None,
         tuple(label),
         texts.get("split"),

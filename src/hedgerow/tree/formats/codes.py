@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import ParameterError, argument
 from hedgerow.tree.formats.forest import Forest
-from hedgerow.tree.formats.tables import open_rows
+from hedgerow.tree.formats.rows import open_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.errors import FileError, argument, counted, some
-from hedgerow.files import decode, open_binary, require_file
-from hedgerow.tree.formats.tables import Ids, arrow, few_texts, first_flaw, names_with_ids, read_columns, texts
+from hedgerow.files import CsvTable, InputFile
+from hedgerow.tree.formats.taxon_ids import Ids, arrow, few_texts, names_with_ids, texts
 from hedgerow.tree.layout import Indices, follow, rings
 from hedgerow.tree.names import Aliases
 from hedgerow.tree.validation import NodeTable, Origin, Problem, around, refuse, validated
@@ -81,10 +81,10 @@ class _Taxa:
     """The columns that are used."""
 
     def __init__(self, shown: str, origin: Origin) -> None:
-        header = _header(shown)
-        delimiter = "\t" if "\t" in header else ","
+        file = InputFile(shown, any_delimiter=True)
+        table = CsvTable(file, quote=file.delimiter != "\t")
         # Some files include the namespace: dwc:taxonID.
-        called = [cell.strip().strip('"').rpartition(":")[2].lower() for cell in header.split(delimiter)]
+        called = [cell.strip().strip('"').rpartition(":")[2].lower() for cell in table.columns]
         missing = [name for name in _REQUIRED if name.lower() not in called]
         if missing:
             raise FileError(
@@ -93,20 +93,8 @@ class _Taxa:
                 f"{argument('format', 'lineages')}."
             )
         wanted = {name: called.index(name.lower()) for name in (*_REQUIRED, *_OPTIONAL) if name.lower() in called}
-        order = sorted(wanted.values())
-        with open_binary(shown) as file:
-            found = read_columns(
-                file,
-                shown,
-                len(called),
-                {column: arrow().string() for column in order},
-                delimiter,
-                quote=delimiter == ",",
-                skip=_HEADER,
-                explain=lambda: first_flaw(origin, delimiter, len(called), header=_HEADER),
-            )
-        trimmed = [arrow().compute.utf8_trim_whitespace(column) for column in found]
-        column = {name: trimmed[order.index(place)] for name, place in wanted.items()}
+        found = table.whole(dict.fromkeys(wanted.values(), arrow().string()))
+        column = {name: arrow().compute.utf8_trim_whitespace(found[place]) for name, place in wanted.items()}
         self.ids = Ids(column["taxonID"], origin, _HEADER)
         self.parents = column["parentNameUsageID"]
         self.accepted = column.get("acceptedNameUsageID")
@@ -129,13 +117,6 @@ class _Taxa:
     def name(self, row: int) -> str:
         """Return the full name in a row."""
         return str(self.full_names[row])
-
-
-def _header(shown: str) -> str:
-    require_file(shown)
-    with open_binary(shown) as file:
-        first = file.readline(1 << 20)
-    return decode(first, shown)
 
 
 def _accepted(taxa: _Taxa) -> tuple[Indices, list[Problem]]:

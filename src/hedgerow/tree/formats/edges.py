@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import os
 from itertools import chain, count, repeat
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hedgerow.errors import FileError, ParameterError, TreeError, argument, nearest, some
-from hedgerow.files import atomic_write, delimiter_of, is_path, read_bytes
-from hedgerow.tree.formats.tables import arrow, is_missing, open_rows, quoted, read_columns, scores_instead, texts
+from hedgerow.files import (
+    CsvTable,
+    InputFile,
+    atomic_write,
+    delimiter_of,
+    is_compressed,
+    is_path,
+    require_file,
+)
+from hedgerow.tree.formats.rows import is_missing, open_rows, quoted, scores_instead
+from hedgerow.tree.formats.taxon_ids import arrow, texts
 from hedgerow.tree.names import plain_names
 from hedgerow.tree.validation import FlawedTreeError, NodeTable, Origin, Problem, refuse, validated
 
@@ -20,7 +30,7 @@ if TYPE_CHECKING:
 
     import networkx
 
-_LARGE = 1 << 20  # bytes; for smaller files, importing Arrow takes longer than it saves
+_LARGE, _LARGE_PACKED = 1 << 20, 1 << 18  # bytes; for smaller files, importing Arrow takes longer than it saves
 _HEADER = ["parent", "child"]
 _TWO_RANKS = (
     " If this is a table of lineages, with the names of its two ranks on the first line, read it as such: "
@@ -33,13 +43,12 @@ def read_edges(source: str | PathLike[str] | Iterable[tuple[str, str]] | Any) ->
     A first line `parent,child`, in any case, is a header. Blank lines are skipped. Names are taken as they are,
     including the spaces around them; a name that consists only of spaces counts as empty.
     """
-    data = None
     if is_path(source):
-        data = read_bytes(source)
-        table = _read_large(data, delimiter_of(os.fspath(source))) if len(data) >= _LARGE else None
-        if table is not None:
+        require_file(source)
+        is_large = Path(source).stat().st_size >= (_LARGE_PACKED if is_compressed(source) else _LARGE)
+        if is_large and (table := _read_large(os.fspath(source))) is not None:
             return table
-    rows = open_rows(source, "pair", is_header=_is_header, data=data)
+    rows = open_rows(source, "pair", is_header=_is_header)
     pairs = rows if rows.columns is None else _of_columns(rows.columns, rows)
     try:
         return _from_pairs(pairs, rows.origin)
@@ -73,16 +82,18 @@ def _folded(cells: Iterable[str]) -> list[str]:
     return [cell.strip().lower() for cell in cells]
 
 
-def _read_large(data: bytes, delimiter: str) -> NodeTable | None:
+def _read_large(path: str) -> NodeTable | None:
     """Read a large file with Arrow; return None if the csv module must read it or explain what is wrong."""
-    first_line = data[:_LARGE].partition(b"\n")[0].decode("utf-8-sig", "replace")
-    if not first_line.strip() or "\r" in first_line[:-1] or b'"' in data:
-        return None  # it is not clear where the header would be, or cells are in quotes
-    header = _is_header(first_line.split(delimiter))
     try:
+        file = InputFile(path, delimiter_of(path))
+        header = _is_header(file.start.partition("\n")[0].split(file.delimiter))
+        pairs = CsvTable(file, header=header, quote=False)
+        if len(pairs.columns) != 2 or "\r" in file.start.replace("\r\n", ""):
+            return None
         pa = arrow()
-        strings = {0: pa.string(), 1: pa.string()}
-        parents, children = read_columns(pa.py_buffer(data), "", 2, strings, delimiter, skip=int(header))
+        parents, children = pairs.whole({0: pa.string(), 1: pa.string()}).values()
+        if any(pa.compute.any(pa.compute.match_substring(column, '"')).as_py() for column in (parents, children)):
+            return None
         place = pa.compute.index_in(parents, value_set=children)
         tops = parents.filter(place.is_null()).unique()
         if len(tops) != 1:

@@ -9,10 +9,10 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import FileError, ParameterError, argument, counted, some
-from hedgerow.files import atomic_write, delimiter_of, is_path, own_delimiter
+from hedgerow.files import atomic_write, delimiter_of
 from hedgerow.tree.formats.forest import Forest
 from hedgerow.tree.formats.paths import ADDED_ROOT, leaf_lineages
-from hedgerow.tree.formats.tables import is_missing, open_rows, quoted, scores_instead
+from hedgerow.tree.formats.rows import is_missing, open_rows, quoted, scores_instead
 from hedgerow.tree.names import with_control
 from hedgerow.tree.validation import (
     FlawedTreeError,
@@ -61,9 +61,7 @@ def read_lineages(
     na
         The text of cells that are meant to be blank, such as "NA".
     """
-    opened = open_rows(
-        source, "row", "lineages", delimiter=own_delimiter(os.fspath(source), None) if is_path(source) else None
-    )
+    opened = open_rows(source, "row", "lineages", any_delimiter=True)
     origin, rows = opened.origin, iter(opened)
     first = next(rows, None)
     if first is None:

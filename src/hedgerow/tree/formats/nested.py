@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.errors import FileError, argument
 from hedgerow.files import atomic_write, is_path, read_text
-from hedgerow.tree.formats.tables import EXCHANGED
+from hedgerow.tree.formats.rows import EXCHANGED
 from hedgerow.tree.layout import depths
 from hedgerow.tree.names import Aliases, check_root
 from hedgerow.tree.validation import NodeTable, Origin, Problem, refuse, refuse_empty, validated

@@ -12,7 +12,8 @@ import numpy as np
 
 from hedgerow.errors import FileError, argument, counted, some
 from hedgerow.files import read_text
-from hedgerow.tree.formats.tables import arrow, names_with_ids, open_lines, open_rows
+from hedgerow.tree.formats.rows import open_lines, open_rows
+from hedgerow.tree.formats.taxon_ids import arrow, names_with_ids
 from hedgerow.tree.names import Aliases
 from hedgerow.tree.validation import NodeTable, Origin, Problem, refuse, refuse_empty, validated
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hedgerow.errors import FileError, ParameterError, argument
 from hedgerow.files import atomic_write
 from hedgerow.tree.formats.forest import Forest
-from hedgerow.tree.formats.tables import open_lines
+from hedgerow.tree.formats.rows import open_lines
 from hedgerow.tree.taxon_strings import looks_like_speciesnet
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.errors import FileError, counted, some
-from hedgerow.files import open_binary
-from hedgerow.tree.formats.tables import Ids, arrow, few_texts, first_flaw, names_with_ids, read_columns, texts
+from hedgerow.files import CsvTable, InputFile
+from hedgerow.tree.formats.taxon_ids import Ids, arrow, few_texts, names_with_ids, texts
 from hedgerow.tree.names import Aliases
 from hedgerow.tree.validation import NodeTable, Origin, Problem, refuse, refuse_empty, validated
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from hedgerow.tree.layout import Indices
 
-_BETWEEN = b"\t|\t"
+_BETWEEN = "\t|\t"
 
 
 def read_taxdump(folder: str | PathLike[str]) -> NodeTable:
@@ -81,22 +81,15 @@ def _tax_ids(taxa: Ids, merged: str) -> tuple[list[str], Indices]:
 
 def _columns(origin: Origin, columns: dict[int, Any]) -> list[Any]:
     """Read columns of a `.dmp` file, whose cells are separated by tab, bar, tab."""
-    path = origin.subject
-    with open_binary(path) as file:
-        first = file.readline(1 << 20)
-    if not first:
+    if not Path(origin.subject).stat().st_size:
         refuse_empty(origin)
-    if _BETWEEN not in first:
-        raise FileError(f"{path}, line 1 is not a line of a taxdump: cells are separated by tab, bar, tab.")
-    width = first.count(b"\t") + 1
-    types = {2 * column: kind for column, kind in columns.items()}  # between two tabs is a cell or a bar
-    if width <= max(types):
-        raise FileError(f"{path}, line 1 has too few cells. Unpack NCBI's taxdump.tar.gz again.")
-    numbers = [place for place, kind in types.items() if kind == arrow().int64()]
-    with open_binary(path) as file:
-        return read_columns(
-            file, path, width, types, "\t", explain=lambda: first_flaw(origin, "\t", width, numbers=numbers)
-        )
+    file = InputFile(origin.subject, "tab")
+    table = CsvTable(file, header=False, quote=False)
+    if _BETWEEN not in file.lines[0]:
+        raise FileError(f"{origin.at(1)} is not a line of a taxdump: cells are separated by tab, bar, tab.")
+    if len(table.columns) <= 2 * max(columns):  # between two tabs is a cell or a bar
+        raise FileError(f"{origin.at(1)} has too few cells. Unpack NCBI's taxdump.tar.gz again.")
+    return list(table.whole({2 * column: kind for column, kind in columns.items()}).values())
 
 
 class _Names:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hedgerow.errors import FileError, argument, counted, some
 from hedgerow.files import open_binary
 from hedgerow.tree.formats.forest import Forest
-from hedgerow.tree.formats.tables import open_lines
+from hedgerow.tree.formats.rows import open_lines
 from hedgerow.tree.taxon_strings import (
     ANIMAL,
     HOMO_SAPIENS,
