@@ -4,7 +4,6 @@ In come a classifier's scores θ, its probabilities, or a few classes per exampl
 on the scale that ranks them best, dense or sparse. Scores from files come through `score_files`.
 """
 
-from hedgerow.likelihood.checks import POSITIVE, PROBABILITIES, Bounds, RowSource
 from hedgerow.likelihood.entries import from_independent, from_lineages, from_top
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
 from hedgerow.likelihood.links import (
@@ -27,8 +26,12 @@ from hedgerow.likelihood.restrict import restrict
 from hedgerow.likelihood.scales import (
     BOTTOM,
     CERTAIN,
+    POSITIVE,
+    PROBABILITIES,
     ROUNDING,
     SUM_TOLERANCE,
+    Bounds,
+    RowSource,
     Scale,
     check_scale,
     from_logit,

@@ -8,7 +8,7 @@ import numpy as np
 
 from hedgerow.arrays import UNIT, as_numpy, map_row_blocks, row_sums, sum_below, sum_rounding, with_ancestors
 from hedgerow.errors import ScoreError, UnknownNameError, a_number, argument, closest, counted, some
-from hedgerow.likelihood.checks import POSITIVE, RowSource
+from hedgerow.likelihood.scales import POSITIVE, RowSource
 from hedgerow.likelihood.sparse_likelihoods import SparseLikelihoods
 
 if TYPE_CHECKING:

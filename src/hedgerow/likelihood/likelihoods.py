@@ -14,10 +14,9 @@ from array_api_compat import is_array_api_obj
 
 from hedgerow.arrays import Array, Derives, as_numpy, as_rows, as_scores, namespace, ops_of
 from hedgerow.errors import ParameterError, ScoreError, argument
-from hedgerow.likelihood.checks import Bounds, RowSource
 from hedgerow.likelihood.named_columns import ColumnFit, places, split_names
 from hedgerow.likelihood.probabilities import from_leaves
-from hedgerow.likelihood.scales import BOTTOM, CERTAIN, Scale, check_scale, to_probability
+from hedgerow.likelihood.scales import BOTTOM, CERTAIN, Bounds, RowSource, Scale, check_scale, to_probability
 from hedgerow.likelihood.sparse_likelihoods import SparseLikelihoods
 from hedgerow.likelihood.treatment import Treatment
 from hedgerow.tree import Hierarchy

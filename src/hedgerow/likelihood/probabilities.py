@@ -9,9 +9,8 @@ import numpy as np
 
 from hedgerow.arrays import UNIT, Array, as_numpy, as_scores, namespace, operations, ops_of
 from hedgerow.errors import ScoreError, UnknownNameError, argument, closest, warn
-from hedgerow.likelihood.checks import AGAIN, POSITIVE, PROBABILITIES, RowSource
 from hedgerow.likelihood.named_columns import ColumnFit, column_names, places
-from hedgerow.likelihood.scales import sum_tolerance
+from hedgerow.likelihood.scales import AGAIN, POSITIVE, PROBABILITIES, RowSource, sum_tolerance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -13,8 +13,7 @@ import numpy as np
 
 from hedgerow.arrays import Derives, as_numpy, take_rows
 from hedgerow.errors import ParameterError, ScoreError, argument
-from hedgerow.likelihood.checks import Bounds, RowSource
-from hedgerow.likelihood.scales import BOTTOM, CERTAIN, Scale, check_scale, to_probability
+from hedgerow.likelihood.scales import BOTTOM, CERTAIN, Bounds, RowSource, Scale, check_scale, to_probability
 from hedgerow.likelihood.treatment import Treatment
 
 if TYPE_CHECKING:

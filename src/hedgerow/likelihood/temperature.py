@@ -15,9 +15,9 @@ import numpy as np
 
 from hedgerow.arrays import Array, TreeOnDevice, as_numpy, namespace
 from hedgerow.errors import ParameterError, ScoreError, check_number
-from hedgerow.likelihood.checks import RowSource
 from hedgerow.likelihood.likelihoods import AnyLikelihoods, Likelihoods
 from hedgerow.likelihood.links import flat_softmax
+from hedgerow.likelihood.scales import RowSource
 from hedgerow.likelihood.treatment import Treatment
 
 if TYPE_CHECKING:
