@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 from hedgerow.errors import FileError, HedgerowError, ParameterError
 from hedgerow.files import is_pattern, is_remote
 from hedgerow.measure import natural
-from hedgerow.score_files import Block, LabelFile, ScoreReading, Scores, open_scores
+from hedgerow.score_files import Block, ScoreReading, Scores, open_label_file, open_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -62,7 +62,7 @@ class FilePart(DataPart):
     @contextmanager
     def opened(self, hierarchy: Hierarchy, *, labels: bool) -> Iterator[Scores]:
         """Open the file with a tree."""
-        joined = LabelFile.of(hierarchy, self.reading, labels=labels, part=True) or labels
+        joined = open_label_file(hierarchy, self.reading, labels=labels, part=True) or labels
         if not is_remote(self.path):
             yield open_scores(self.path, hierarchy, self.reading, labels=joined, row_groups=self.row_groups)
             return
