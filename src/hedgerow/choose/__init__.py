@@ -1,9 +1,4 @@
-"""Operating points that keep a promise: "right at least 95 % of the time".
-
-In come likelihoods and labels of examples that were not used in training, and a request; out goes an
-`OperatingPoint`, a small file that says how to answer new examples. Everything works on threshold events
-(`measure.Events`), so it is the same for dense and sparse likelihoods.
-"""
+"""Operating points that keep a promise: "right at least 95 % of the time"."""
 
 from hedgerow.choose.answer_paths import RANKS
 from hedgerow.choose.calibration import gather
@@ -19,28 +14,3 @@ from hedgerow.choose.specification import point_schema
 from hedgerow.choose.suggestions import Silence
 from hedgerow.choose.thresholds import CannotPromiseError
 from hedgerow.choose.watched import read_answers, watched_answers
-
-__all__ = [
-    "ANSWERED",
-    "FAMILIES",
-    "GUARANTEES",
-    "PROMISES",
-    "RANKS",
-    "CannotPromiseError",
-    "Explanation",
-    "Family",
-    "Guarantee",
-    "Monitor",
-    "OperatingPoint",
-    "Request",
-    "Silence",
-    "Test",
-    "choose",
-    "describe",
-    "explain",
-    "gather",
-    "point_schema",
-    "read_answers",
-    "select",
-    "watched_answers",
-]

@@ -20,5 +20,3 @@ from hedgerow.cli import (
     tree,
 )
 from hedgerow.cli.app import BAD_INPUT, app, main
-
-__all__ = ["BAD_INPUT", "app", "main"]

@@ -1,8 +1,4 @@
-"""Describe a tree in plain words, and explain what is wrong with it.
-
-In come a tree file and, optionally, scores, labels or titles that should fit the tree; out goes a `Diagnosis` with
-facts, problems and remarks. A flaw in the tree file is a finding here, not an error.
-"""
+"""Describe a tree in plain words, and explain what is wrong with it."""
 
 from __future__ import annotations
 
@@ -22,8 +18,6 @@ from hedgerow.tree import (
     read_titles,
     require_source,
 )
-
-__all__ = ["Diagnosis", "LabelFacts", "Level", "Problem", "ScoreFacts", "TreeFacts", "examine"]
 
 
 def examine(

@@ -1,8 +1,4 @@
-"""Files on disk: read within bounds, with plain errors, written whole or not at all.
-
-In come paths given by a user, and files that anyone may have written; out go text, arrays, checked values,
-files that are never half-written, and documents whose form is declared. Nothing here knows what the files mean.
-"""
+"""Files on disk: read within bounds, with plain errors, written whole or not at all."""
 
 from hedgerow.files.archive import Archive, Member, Rows, read_arrays, write_arrays, write_blocks
 from hedgerow.files.atomic import (
@@ -61,60 +57,3 @@ from hedgerow.files.text import (
     require_file,
     stem,
 )
-
-__all__ = [
-    "TABLES",
-    "Archive",
-    "Arrays",
-    "Count",
-    "CsvTable",
-    "Document",
-    "InputFile",
-    "Member",
-    "ParquetTable",
-    "Rows",
-    "Table",
-    "atomic_write",
-    "clear_leftovers",
-    "column_texts",
-    "content_digest",
-    "csv_rows",
-    "decode",
-    "delimiter_of",
-    "described",
-    "descriptions",
-    "digest",
-    "extension",
-    "find_delimiter",
-    "is_compressed",
-    "is_number",
-    "is_path",
-    "is_pattern",
-    "is_remote",
-    "is_special",
-    "json_array",
-    "line_of",
-    "make_folder",
-    "naming",
-    "open_binary",
-    "open_text",
-    "printable",
-    "read_arrays",
-    "read_bytes",
-    "read_json",
-    "read_lines",
-    "read_text",
-    "read_toml",
-    "reading",
-    "refuse_spreadsheet",
-    "require_file",
-    "row_name",
-    "stem",
-    "struct_of",
-    "temporary",
-    "try_file",
-    "try_folder",
-    "write_arrays",
-    "write_blocks",
-    "write_json",
-]

@@ -1,9 +1,4 @@
-"""The only package that measures: what likelihoods and labels say about a model.
-
-In come likelihoods, block by block, with labels; out come operating curves, summary figures and an `Evaluation`,
-which can be saved as a folder. `compare` tests whether several evaluations really differ. No other package turns
-likelihoods and labels into figures.
-"""
+"""The only package that measures: what likelihoods and labels say about a model."""
 
 from hedgerow.measure import metrics
 from hedgerow.measure.bootstrap import Difference, Interval, difference_of_runs, replicated
@@ -28,43 +23,3 @@ from hedgerow.measure.metrics import Comparison, Metric, name_of_metric, right_o
 from hedgerow.measure.ranks import Ranks, mistakes
 from hedgerow.measure.reliability import Reliability, calibration_error
 from hedgerow.measure.saved import MEMBERS, try_evaluation_folder
-
-__all__ = [
-    "MEMBERS",
-    "STANDARD_METRICS",
-    "Clusters",
-    "Comparison",
-    "CurveBuilder",
-    "Difference",
-    "Evaluation",
-    "EvaluationBuilder",
-    "Events",
-    "Interval",
-    "Measures",
-    "Metric",
-    "OperatingCurve",
-    "Part",
-    "Ranks",
-    "Reliability",
-    "SystemComparison",
-    "calibration_error",
-    "compare",
-    "difference_of_runs",
-    "evaluate",
-    "example_blocks",
-    "intercept",
-    "labels_at_the_root",
-    "merge",
-    "metrics",
-    "mistakes",
-    "name_of_metric",
-    "natural",
-    "operating_curve",
-    "read_or_evaluate",
-    "repeated_ids",
-    "replicated",
-    "right_of_answered",
-    "side_by_side",
-    "try_evaluation_folder",
-    "with_intervals",
-]

@@ -1,9 +1,4 @@
-"""The paper's empirical study, and some experiments beyond it: one file each.
-
-In come a recipe and the names of experiments; out go records, tables, figures and sentences about the results. An
-experiment is a grid of cells; each cell is one training and its measurements. A finished cell is one small JSON
-record; tables and figures are made from records alone.
-"""
+"""The paper's empirical study, and some experiments beyond it: one file each."""
 
 from __future__ import annotations
 
@@ -20,10 +15,8 @@ from hedgerow.study import (
     unseen,
 )
 from hedgerow.study.cells import PAPER_METHODS, Cell, StudyPlan
-from hedgerow.study.experiment import Experiment, Findings
+from hedgerow.study.experiment import Experiment, Findings  # noqa: TC001  (for others)
 from hedgerow.study.records import Records
-
-__all__ = ["EXPERIMENTS", "PAPER_METHODS", "Cell", "Experiment", "Findings", "Records", "StudyPlan"]
 
 EXPERIMENTS: Registry[Experiment] = Registry(
     "experiment",
