@@ -15,7 +15,7 @@ if _IS_COMMAND and _IS_DEFAULT and "multiprocessing.spawn" not in sys.modules:
         # Ctrl-C ends the command without a traceback, until its `main` takes over.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-from hedgerow import infer, likelihood, show  # noqa: F401  (show attaches the plot methods)
+from hedgerow import infer, likelihood, show
 from hedgerow.choose import Monitor, OperatingPoint, select
 from hedgerow.errors import HedgerowError
 from hedgerow.infer import ordered_pareto_sets

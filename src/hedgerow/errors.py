@@ -18,34 +18,6 @@ from numbers import Integral, Real
 from types import FrameType  # noqa: TC003
 from typing import Any
 
-__all__ = [
-    "FileError",
-    "HedgerowError",
-    "ParameterError",
-    "ScoreError",
-    "TreeError",
-    "UnknownNameError",
-    "a_number",
-    "argument",
-    "as_options",
-    "as_settings",
-    "check_each",
-    "check_kinds",
-    "check_number",
-    "closest",
-    "counted",
-    "in_python",
-    "itemised",
-    "nearest",
-    "no_such",
-    "of_per_cent",
-    "option_name",
-    "options",
-    "refuse_keywords",
-    "some",
-    "warn",
-]
-
 
 class HedgerowError(ValueError):
     """An error in the input; the message says what is wrong, where, and what to do."""

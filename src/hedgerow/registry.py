@@ -15,7 +15,6 @@ from hedgerow.errors import ParameterError, no_such
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Registry", "import_object"]
 
 Entry = TypeVar("Entry")
 

@@ -23,21 +23,6 @@ from hedgerow.registry import Registry
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "LOADERS",
-    "SPLITS",
-    "DataSplits",
-    "ImageFiles",
-    "LabelledInputs",
-    "Split",
-    "load",
-    "load_features",
-    "load_glyphs",
-    "load_imagenet",
-    "load_images",
-    "load_inat21",
-    "parameters",
-]
 
 LOADERS: Registry[Callable[..., DataSplits]] = Registry(
     "data set",

@@ -6,5 +6,3 @@ the extra `report`; scripts of our own draw it.
 
 from hedgerow.show.page.document import page_html
 from hedgerow.show.page.page_data import PageModel, PagePoint
-
-__all__ = ["PageModel", "PagePoint", "page_html"]
