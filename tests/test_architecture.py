@@ -217,7 +217,7 @@ BUDGETS = {
     "evaluate scores.csv --tree tree.csv -o saved": 49,
     "merge saved -o both": 31,
     "compare saved both": 35,
-    "report saved -o page.html": 51,
+    "report saved -o page.html": 40,
     "select scores.csv --tree tree.csv --target correct=0.9 -o p.json": 57,
     "select scores.csv --tree tree.csv --target correct=0.5 --among answered -o a.json": 60,
     "predict scores.csv --point p.json -o answers.csv": 46,
