@@ -9,7 +9,7 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 from hedgerow import methods
-from hedgerow.methods import paths
+from hedgerow.methods import label_paths
 from tests.methods.cases import CASES, TREES, Case, every_label, given_cut, ident, scores
 from tests.strategies import trees
 
@@ -17,7 +17,7 @@ from tests.strategies import trees
 @pytest.fixture(params=["segments", "masks"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The two ways to run one definition."""
-    monkeypatch.setattr(paths, "_masks_are_cheap", lambda *_: request.param == "masks")
+    monkeypatch.setattr(label_paths, "_masks_are_cheap", lambda *_: request.param == "masks")
     return str(request.param)
 
 
