@@ -46,7 +46,7 @@ class _Identity(msgspec.Struct, forbid_unknown_fields=True):
     seed: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
 
 
-class _Curve(msgspec.Struct, forbid_unknown_fields=True):
+class _Curve(msgspec.Struct):  # a column for each metric, also those of users
     logit: list[float | Literal["inf", "-inf"]]  # JSON has no infinity
     correct: _Column
     exact: _Column
@@ -100,6 +100,8 @@ class _Record(msgspec.Struct, forbid_unknown_fields=True):
     cell: _Identity
     results: list[dict[str, Any]]
     temperature: dict[_Word, _Temperature] = {}
+    seconds: dict[_Word, float] = {}
+    device: str = ""
     validation: dict[str, float] | None = None
     """The summary of the validation data, if the cell is one of tuning; empty if training diverged."""
 
