@@ -358,7 +358,7 @@ def test_class_weights() -> None:
         HedgedClassifier(H, class_weight="fair").fit(X, y)
     unsuited: list[Any] = [-1, np.nan, "2"]
     for bad in unsuited:
-        with pytest.raises(ParameterError, match="class_weight of 'cod' must be 0 or more, not -1"):
+        with pytest.raises(ParameterError, match="class_weight of 'cod' must be"):
             HedgedClassifier(H, class_weight={"cod": bad}).fit(X, y)
     with pytest.raises(ParameterError, match="class_weight is 0 for every example"):
         HedgedClassifier(H, class_weight=dict.fromkeys(y.tolist(), 0)).fit(X, y)
