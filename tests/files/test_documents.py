@@ -65,7 +65,8 @@ def _model(folder: Path) -> None:
 
 
 def _digests(folder: Path) -> None:
-    (folder / "tree.json").write_text("{}")
+    for name in ("recipe.toml", "tree.json", "model.safetensors"):
+        (folder / name).write_text("{}")
     RunFolder(folder).save_digests()
 
 
@@ -214,7 +215,8 @@ def test_another_format_or_version(file: File) -> None:
     file.refused("it is a 'hedgerow other'", {"format": "hedgerow other"})
     file.refused("hedgerow did not write it", {"format": ...})
     file.refused("another version of hedgerow wrote it: its schema is 99", {"schema": 99})
-    file.refused("its schema is None", {"schema": ...})
+    file.refused("another version of hedgerow wrote it", {"schema": ...})
+    file.refused("another version of hedgerow wrote it: its schema is True", {"schema": True})
 
 
 def test_unknown_and_missing_fields(file: File) -> None:
@@ -261,3 +263,23 @@ def test_unknown_and_missing_arrays(file: File) -> None:
     for name, array in file.arrays.items():
         file.refused_arrays(f"{name!r} is missing", {name: ...})
         file.refused_arrays(f"{name!r} is", {name: array[None]})
+
+
+def test_digests_name_the_files_that_every_run_has(tmp_path: Path) -> None:
+    (tmp_path / "tree.json").write_text("{}")
+    RunFolder(tmp_path).save_digests()
+    with pytest.raises(FileError, match=r"digests\.json .*it lacks 'model\.safetensors' and 'recipe\.toml'"):
+        RunFolder(tmp_path).check_digests()
+
+
+@pytest.mark.parametrize("dtype", [">i8", "<i8", ">f4", ">U1", "<U1", "S2", "?"])
+def test_arrays_of_any_byte_order_are_read_again(dtype: str, tmp_path: Path) -> None:
+    class Note(msgspec.Struct, forbid_unknown_fields=True):
+        text: str
+
+    note = Document("hedgerow note", 1, Note, "a note", "Copy it again.")
+    array = np.array(["1", "0"]).astype(dtype)
+    note.write_archive(tmp_path / "note.npz", Note("a"), {"x": array})
+    with note.reading_archive(tmp_path / "note.npz") as (content, arrays):
+        assert content.text == "a"
+        assert arrays.take("x", np.generic, 2).tolist() == array.tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.errors import ScoreError
 from hedgerow.score_files import FACTS, Block, Examples, open_scores, write_predictions
-from tests.make_scores import H, probabilities, save_table
+from tests.make_scores import LEAVES, H, probabilities, save_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,6 +91,7 @@ def test_only_what_all_parts_know_is_known_of_the_whole() -> None:
         ({"groups": ["a", None]}, "groups is blank for 1 of 2 examples, the first in row 1"),
         ({"weights": [1, -1]}, "weights must be finite and 0 or more; that of example 1 is -1"),
         ({"weights": [1, np.nan]}, "weights must be finite and 0 or more; that of example 1 is nan"),
+        ({"labels": [0.5, 1.5]}, "labels needs one number per example"),
         ({"weights": ["much", "little"]}, "weights needs one number per example, not"),
     ],
 )
@@ -131,3 +133,38 @@ def test_further_columns_of_answers_keep_their_types(name: str, tmp_path: Path) 
     if name == "a.jsonl":
         assert b'"margin": 0.1, "votes": 1, "sure": true, "note": "a"' in text
         assert b'"margin": null' in text
+
+
+def test_further_columns_may_be_called_like_anything(tmp_path: Path) -> None:
+    save_table(tmp_path / "scores.csv", probabilities(3))
+    scores = open_scores(tmp_path / "scores.csv", H, labels=False)
+    columns: Record = {
+        "count": [1, 2, 3],
+        "ids": ["u", "v", "w"],
+        "labels": np.array([0.5, 1.7, 2.0]),
+        "groups": ["a", "", "b"],
+        "weights": [-1.0, 0.5, 2.0],
+        "given": (x for x in [None, 0.5, 3]),
+    }
+    more = {key: lambda _, column=column: column for key, column in columns.items()}
+    write_predictions(tmp_path / "a.jsonl", scores, lambda block: np.zeros(len(block), int), more=more)
+    first = json.loads((tmp_path / "a.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    wanted = {"count": 1, "ids": "u", "labels": 0.5, "groups": "a", "weights": -1.0, "given": None}
+    assert {key: first[key] for key in columns} == wanted
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_confidences_in_parquet_are_exact(dtype: type[Any], tmp_path: Path) -> None:
+    p = probabilities(5).astype(dtype)
+    np.savez(tmp_path / "s.npz", probabilities=p, classes=np.array(LEAVES))
+    scores = open_scores(tmp_path / "s.npz", H, labels=False)
+    (block,) = scores
+    nodes = np.asarray(hr.infer.leaf(H, block.likelihoods))
+    write_predictions(tmp_path / "a.parquet", scores, lambda _: nodes)
+    found = pq.read_table(tmp_path / "a.parquet").column("confidence").to_pylist()
+    assert found == [float(each) for each in block.at(nodes)]
+
+
+@pytest.mark.parametrize("ids", [{"a": 1, "b": 2}.keys(), iter("ab"), [("a", 1), ("b", 2)], np.array(["a", "b"])])
+def test_ids_are_anything_that_can_be_gone_through(ids: Any) -> None:
+    assert len(Examples.of(2, ids=ids)["ids"]) == 2

@@ -237,7 +237,7 @@ def test_commas_in_a_table_separated_by_tabs(folder: Path) -> None:
 
 
 def test_a_name_that_is_too_long_for_a_table(folder: Path) -> None:
-    with pytest.raises(FileError, match=r"tree.csv, line 2 has a cell of more than 131,072 characters"):
+    with pytest.raises(FileError, match=r"tree\.csv, line 2: a quotation mark opens there and is not closed, or"):
         read_edges(write("tree.csv", "a,b\na," + 200_000 * "x"))
 
 

@@ -147,6 +147,8 @@ def _of_block(request: Request, promises: Sequence[Promise], block: Block, answe
     gates = np.zeros(len(q.hierarchy), dtype=bool)
     for _, loss in ranks:
         gates[Ranks.of(q.hierarchy).nodes(loss.rank)] = True
+    # The events come first: what they derive from the likelihoods serves the tips.
+    events = Events.none() if ranks else FAMILIES[request.rule].events(q, labels, candidates)
     found = {f"wrong_at:{name}": loss.largest_wrong(q, labels, candidates) for name, loss in ranks}
     return CalibrationSet(
         q.hierarchy,
@@ -157,7 +159,7 @@ def _of_block(request: Request, promises: Sequence[Promise], block: Block, answe
             **found,
         ),
         q.treatment,
-        events=Events.none() if ranks else FAMILIES[request.rule].events(q, labels, candidates),
+        events=events,
         paths=Paths.of(q, candidates, gates) if ranks and answers else None,
     )
 

@@ -100,10 +100,14 @@ class Document(Generic[Form]):
     def _checked(self, content: Any, arrays: ArraysByName) -> Form:
         found = content.get("format") if isinstance(content, dict) else None
         if found != self.format:
-            raise ValueError("hedgerow did not write it" if found is None else f"it is a {found!r:.40}")
-        if content.get("schema") != self.schema:
-            schema = f"{content.get('schema')!r:.20}"
-            raise ValueError(f"another version of hedgerow wrote it: its schema is {schema}, not {self.schema}")
+            other = (
+                "hedgerow did not write it, or an older version did" if found is None else f"it is a {found!r:.40}"
+            )
+            raise ValueError(other)
+        schema = content.get("schema")
+        if type(schema) is not int or schema != self.schema:
+            its = "" if schema is None else f": its schema is {schema!r:.20}, not {self.schema}"
+            raise ValueError(f"another version of hedgerow wrote it{its}")
         inner = {name: value for name, value in content.items() if name not in ("format", "schema", "digest")}
         form = msgspec.convert(inner, self.form, dec_hook=self.decode)
         if content.get("digest") != content_digest(content, arrays):
@@ -178,7 +182,7 @@ class Arrays:
         if not known or array.ndim != len(shape) or any(size not in (None, found) for found, size in sizes):
             raise ValueError(f"{name!r} is {array.dtype} of shape {array.shape}")
         bounded = array.dtype.kind == "f" or low > -_LARGEST or high < _LARGEST
-        if bounded and not np.all((array >= low) & (array <= high)):  # also for NaN
+        if bounded and not np.all((array >= np.float64(low)) & (array <= np.float64(high))):  # also for NaN
             raise ValueError(f"{name!r} has values outside {low:.6g} to {high:.6g}")
         return array
 
@@ -206,7 +210,7 @@ def content_digest(content: Mapping[str, Any], arrays: ArraysByName = _NO_ARRAYS
     rest = {name: value for name, value in content.items() if name != "digest"}
     digest = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
     for name in sorted(arrays):
-        array = arrays[name]
+        array = arrays[name].astype(arrays[name].dtype.newbyteorder("<"), copy=False)  # on any machine
         digest.update(f"{name!r}{array.dtype.str}{array.shape}".encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()

@@ -338,21 +338,26 @@ class CsvTable(Table):
     def _explain(self, types: Mapping[int, Any]) -> None:
         """Find the first bad row, slowly, and say what is wrong with it."""
         rows = csv_rows(self.path, self._delimiter, quote=self._quote)
+        kinds = {place: str(kind) for place, kind in types.items()}
         for line, cells in islice(rows, int(self._header), None):
             if len(cells) != len(self.columns):
+                is_short = len(cells) < len(self.columns)
+                remedy = "Is the file cut off? Get it again, or correct" if is_short else "Correct"
                 raise FileError(
                     f"{self.path}, line {line:,} has {counted(len(cells), 'column', 'columns')}, but line 1 has "
-                    f"{len(self.columns):,}. Is the file cut off? Get it again, or correct this line."
+                    f"{len(self.columns):,}. {remedy} this line."
                 )
-            for place, kind in types.items():
-                self._check_cell(f"{self.path}, line {line:,}", place, cells[place], str(kind))
+            for place, kind in kinds.items():
+                cell = cells[place]
+                if kind == "int64" and not (cell.strip().isdigit() and len(cell) <= _DIGITS):
+                    raise FileError(
+                        f"{self.path}, line {line:,} has {cell[:40]!r}, which is not a whole number. Correct it."
+                    )
+                if kind == "double" and cell not in self.blank and not self._is_number(cell):
+                    raise self._no_number(f"{self.path}, line {line:,}", self.columns[place], cell)
 
-    def _check_cell(self, where: str, place: int, cell: str, kind: str) -> None:
-        """Raise an error unless a cell is a number, if it is to be one: `kind` is the name of an Arrow type."""
-        if kind == "int64" and not (cell.strip().isdigit() and len(cell) <= _DIGITS):
-            raise FileError(f"{where} has {cell[:40]!r}, which is not a whole number. Correct it.")
-        if kind != "double" or cell in self.blank or self._is_number(cell):
-            return
+    def _no_number(self, where: str, column: str, cell: str) -> ScoreError:
+        """Return an error about a cell that is not a number."""
         remedy = ""
         if is_number(cell.replace(",", ".")):
             point = "," if "," in cell else "."
@@ -361,7 +366,7 @@ class CsvTable(Table):
             remedy = " Write thousands without separators."
         if self._is_number(cell.rstrip("% ")):
             remedy = f" Remove the % and use {argument('renormalise', True)}."
-        raise ScoreError(f"{where} has {cell!r} for {self.columns[place]!r}, which is not a number.{remedy}")
+        return ScoreError(f"{where} has {cell!r} for {column!r}, which is not a number.{remedy}")
 
     def _is_number(self, cell: str) -> bool:
         plain = self._decimal == "." or "." not in cell
@@ -448,6 +453,7 @@ class ParquetTable(Table):
 
             self._about = parquet.read_metadata(path)
             self.schema = self._about.schema.to_arrow_schema()
+            self._types = self.schema.types  # which makes a new list each time
             rows = [self._about.row_group(i).num_rows for i in range(self._about.num_row_groups)]
         self._check_size()
         self.columns = [str(name) for name in self.schema.names]
@@ -481,12 +487,12 @@ class ParquetTable(Table):
 
         types = {pa.float16(): np.float16, pa.float32(): np.float32}
         for place in places:
-            kind = self.schema.types[place]
+            kind = self._types[place]
             if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
                 raise ScoreError(
                     f"{self.path}: the column {self.columns[place]!r} holds {kind}; scores must be numbers."
                 )
-        found = {types.get(self.schema.types[place], np.float64) for place in places}
+        found = {types.get(self._types[place], np.float64) for place in places}
         return np.result_type(*found) if found else np.dtype(np.float64)
 
     def batches(self, rows: int, text: Sequence[int], numbers: Sequence[int]) -> Iterator[Batch]:

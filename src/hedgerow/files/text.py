@@ -184,8 +184,8 @@ def csv_rows(
         except csv.Error as error:
             if "field limit" in str(error):
                 raise FileError(
-                    f"{path}, line {line:,} has a cell of more than {csv.field_size_limit():,} characters, too "
-                    f"many for a table. Shorten it; if a quotation mark before it is not closed, close it."
+                    f"{path}, line {line:,}: a quotation mark opens there and is not closed, or a cell has more "
+                    f"than {csv.field_size_limit():,} characters, too many. Close it, or shorten the cell."
                 ) from None
             raise FileError(
                 f"{path}: a quotation mark opens in line {line:,} and is not closed there, so that it would "

@@ -206,7 +206,8 @@ def _checked_sums(
     bounds = POSITIVE if renormalise else PROBABILITIES._replace(highest=1 + source.tolerance)
     source.check_range(flat, bounds, name, advice)
     total = xp.sum(flat, axis=-1, dtype=xp.float64)
-    source.check_sums(total, "positive" if renormalise else "at most 1" if at_most else "1", advice)
+    wanted: Any = "positive" if renormalise else "at most 1" if at_most else "1"
+    source.check_sums(total, wanted, advice, "Probabilities" if at_most else "Leaf probabilities")
     return xp.reshape(total, (*p.shape[:-1], 1))
 
 

@@ -195,15 +195,19 @@ class RowSource:
             raise self.error(_LOGITS.rule, int(np.argmax(nothing)), problem)
 
     def check_sums(
-        self, total: Array, wanted: Literal["1", "at most 1", "positive"], advice: Callable[[int], str] | str
+        self,
+        total: Array,
+        wanted: Literal["1", "at most 1", "positive"],
+        advice: Callable[[int], str] | str,
+        what: str = "The scores of an example",
     ) -> None:
-        """Raise an error if the sum of a row is wrong: [rows]."""
+        """Raise an error if the sum of a row is wrong: [rows]; `what` is added up."""
         if wanted == "positive":
             good, rule = (total > 0) & (total < np.inf), "Scores must have a positive sum"
         else:
             over = total - 1
             good = (over if wanted == "at most 1" else abs(over)) <= self.tolerance
-            rule = f"The scores of an example must sum to {wanted} within {self.tolerance}"
+            rule = f"{what} must sum to {wanted} within {self.tolerance}"
         if not bool(namespace(good).all(good)):
             row, more = _first(~good)
             raise self.error(rule, row, f"sums to {float(total[row]):.6g}{more}", advice)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -12,9 +14,9 @@ from hedgerow.errors import ScoreError, check_each
 from hedgerow.likelihood import AnyLikelihoods, Scale, SparseLikelihoods
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from hedgerow.tree import Indices, Names
 
@@ -72,7 +74,7 @@ class Examples:
     """Further columns, by name."""
 
     @classmethod
-    def of(cls, count: int, **given: ArrayLike | None) -> Examples:
+    def of(cls, count: int, /, **given: Any) -> Examples:
         """Return columns given by a user, with the types of their facts; text may be anything that prints."""
         there = {name: values for name, values in given.items() if values is not None}
         return cls.holding(count, {name: as_column(name, values, count) for name, values in there.items()})
@@ -198,15 +200,25 @@ class Block:
 # Columns -----------------------------------------------------------------------------------------------------
 
 
-def as_column(name: str, given: ArrayLike, count: int) -> NDArray[Any]:
-    """Return one entry for each example, checked, of the type of its fact or, without one, of the values."""
-    values = np.asarray(given)
-    check_each(name, values.shape, count)
-    fact = FACTS.get(name, Fact(dtype=object if values.dtype.kind in "US" else values.dtype.type))
-    if fact.dtype not in (object, np.object_):
-        return _checked_numbers(name, values, fact)
-    listed = values.tolist()
-    if fact.shared:
+def as_column(name: str, given: Any, count: int) -> NDArray[Any]:
+    """Return a column given by a user, checked: one entry for each example, of the type of its fact, if any."""
+    return typed_column(name, given, count, FACTS.get(name))
+
+
+def typed_column(name: str, given: Any, count: int, fact: Fact | None = None) -> NDArray[Any]:
+    """Return a column of the type of a fact; without one, of numbers, of which some may be missing, or of text."""
+    if isinstance(given, str) or not (hasattr(given, "shape") or isinstance(given, Iterable)):
+        check_each(name, (), count)
+    values = given if hasattr(given, "shape") else list(given)
+    check_each(name, tuple(getattr(values, "shape", (len(values),))), count)
+    if fact is None and isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        return values
+    listed = values.tolist() if hasattr(values, "tolist") else values
+    if fact is not None and fact.dtype is not object:
+        return _checked_numbers(name, listed, fact)
+    if fact is None and (known := [each for each in listed if each is not None]) and _are_numbers(known):
+        return np.array([np.nan if each is None else each for each in listed])
+    if fact is not None and fact.shared:
         _check_filled(name, listed)
     return as_names(("" if each is None else str(each) for each in listed), count)
 
@@ -216,11 +228,17 @@ def as_names(texts: Iterable[str], count: int) -> Names:
     return np.fromiter(texts, dtype=object, count=count)
 
 
-def _checked_numbers(name: str, values: NDArray[Any], fact: Fact) -> NDArray[Any]:
+def _are_numbers(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, Real) for value in values)
+
+
+def _checked_numbers(name: str, listed: list[Any], fact: Fact) -> NDArray[Any]:
     try:
-        numbers: NDArray[Any] = values.astype(fact.dtype, copy=False)
+        numbers: NDArray[Any] = np.array(listed, dtype=fact.dtype)
+        if fact.dtype is np.int64 and not np.array_equal(numbers, listed):
+            raise ValueError("these are no whole numbers")
     except (TypeError, ValueError):
-        raise ScoreError(f"{name} needs one number per example, not {values.tolist()!r:.80}.") from None
+        raise ScoreError(f"{name} needs one number per example, not {listed!r:.80}.") from None
     if fact.shared and (bad := ~((numbers >= 0) & (numbers < np.inf))).any():
         row = int(np.argmax(bad))
         raise ScoreError(f"{name} must be finite and 0 or more; that of example {row:,} is {numbers[row]:g}.")

@@ -21,7 +21,7 @@ from hedgerow.errors import FileError, ParameterError, argument
 from hedgerow.files import atomic_write
 from hedgerow.likelihood import to_probability
 from hedgerow.registry import Registry
-from hedgerow.score_files.examples import Block, Examples
+from hedgerow.score_files.examples import Block, as_column, typed_column
 from hedgerow.score_files.lineage_binding import bare_name, folded
 from hedgerow.score_files.scores import Progress, silent
 from hedgerow.tree import Hierarchy, taxon_strings
@@ -61,7 +61,7 @@ STDOUT = "-"
 
 Columns = dict[str, Any]
 """Columns by name: lists, or arrays."""
-ColumnsOf = Callable[[int, list[Any], NDArray[Any], list[float | None]], Columns]
+ColumnsOf = Callable[[int, list[Any], NDArray[Any], NDArray[Any]], Columns]
 """Returns the columns of a batch, given the number of its first example, ids, nodes and their likelihoods."""
 
 
@@ -73,7 +73,7 @@ def table_columns(hierarchy: Hierarchy, ids: bool, events: bool = False, *, list
         names: list[str] = hierarchy.names[hierarchy.lineage(node)].tolist()
         return names if listed else SEPARATOR.join(names)
 
-    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: list[float | None]) -> Columns:
+    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> Columns:
         table: Columns = {"example": list(range(first, first + len(nodes)))}
         if ids:
             table["id"] = names
@@ -97,7 +97,7 @@ def _qiime2_columns(hierarchy: Hierarchy, ids: bool, events: bool) -> ColumnsOf:
         path = [above for above in hierarchy.lineage(node).tolist() if above or _letter(hierarchy, 0)]
         return "; ".join(_prefixed(hierarchy, above) for above in path) if node else "Unassigned"
 
-    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: list[float | None]) -> Columns:
+    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> Columns:
         return {
             "Feature ID": names if ids else list(range(first, first + len(nodes))),
             "Taxon": [taxon(node) for node in nodes.tolist()],
@@ -131,7 +131,7 @@ def _camtrap_columns(hierarchy: Hierarchy, ids: bool, events: bool) -> ColumnsOf
         name = bare_name(hierarchy, node)
         return _OBSERVED.get(folded(name), ("animal", _capitalised(name))) if node else ("unknown", "")
 
-    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: list[float | None]) -> Columns:
+    def columns(first: int, names: list[Any], nodes: NDArray[Any], confidence: NDArray[Any]) -> Columns:
         count, numbers = len(nodes), list(range(first, first + len(nodes)))
         known = {
             "observationID": names if ids else numbers,
@@ -141,9 +141,7 @@ def _camtrap_columns(hierarchy: Hierarchy, ids: bool, events: bool) -> ColumnsOf
             "scientificName": [observed(node)[1] for node in nodes.tolist()],
             "classificationMethod": ["machine"] * count,
             "classifiedBy": ["hedgerow"] * count,
-            "classificationProbability": [
-                p if node else "" for p, node in zip(confidence, nodes.tolist(), strict=True)
-            ],
+            "classificationProbability": confidence,
         }
         return {name: known.get(name, [""] * count) for name in _CAMTRAP_COLUMNS}
 
@@ -241,12 +239,6 @@ def prediction_writer(
         own_columns = table_columns(hierarchy, ids, listed=True)
     further = more if layout == "table" else ()
 
-    def table_of(first: int, nodes: NDArray[np.int64], confidence: Any, examples: Examples) -> Columns:
-        ids = [""] * len(examples) if examples.ids is None else examples.ids.tolist()
-        # The root is certain, but no answer.
-        sure = [p if node else None for node, p in zip(nodes.tolist(), _listed(confidence), strict=True)]
-        return own_columns(first, ids, nodes, sure) | {name: examples[name] for name in further}
-
     if suffix == ".parquet":
         opened = _parquet_table(path)
     elif suffix in JSON:
@@ -265,13 +257,16 @@ def prediction_writer(
         ) -> None:
             nonlocal written
             nodes = np.asarray(predictions, dtype=np.int64)
-            write(table_of(written, nodes, np.asarray(confidence), Examples.of(len(nodes), ids=names, **values)))
-            written += len(nodes)
+            count = len(nodes)
+            given = [""] * count if names is None else as_column("ids", names, count).tolist()
+            sure = np.where(nodes > 0, confidence, np.nan)  # the root is certain, but no answer
+            table = own_columns(written, given, nodes, sure)
+            write(table | {name: typed_column(name, values[name], count) for name in further})
+            written += count
 
         yield write_batch
         if not written:
-            nothing = Examples.of(0, **dict.fromkeys(further, np.empty(0, dtype=str)))
-            write(table_of(0, np.empty(0, np.int64), np.empty(0), nothing))
+            write_batch([], np.empty(0), **dict.fromkeys(further, ()))
 
 
 def _rows(table: Columns) -> Iterable[Sequence[Any]]:
@@ -347,7 +342,11 @@ def _parquet_table(path: str | os.PathLike[str]) -> Iterator[Callable[[Columns],
             if writer is None:
                 columns = [(name, types.get(name) or _arrow_type(column)) for name, column in table.items()]
                 writer = stack.enter_context(parquet.ParquetWriter(file, pa.schema(columns)))
-            writer.write_table(pa.table(table, schema=writer.schema))
+            arrays = [
+                pa.array(column, kind, from_pandas=True)  # NaN is a missing number
+                for column, kind in zip(table.values(), writer.schema.types, strict=True)
+            ]
+            writer.write_table(pa.table(arrays, schema=writer.schema))
 
         yield write
 

@@ -32,7 +32,7 @@ from lightning.pytorch.plugins.io import TorchCheckpointIO
 from torch import Tensor
 
 from hedgerow import methods
-from hedgerow.errors import FileError, argument
+from hedgerow.errors import FileError, argument, some
 from hedgerow.files import (
     Document,
     atomic_write,
@@ -84,12 +84,18 @@ class _Metrics(msgspec.Struct, forbid_unknown_fields=True):
     test: dict[str, float]
 
 
-_DIGESTS = Document("hedgerow digests", 1, _Digests, "the digests of a training run", "Copy the run again.")
+_DIGESTS = Document(
+    "hedgerow digests", 1, _Digests, "the digests of a training run", "Copy the run again, or train again."
+)
 _PENALTY = Document(
     "hedgerow penalty", 1, _Penalty, "the penalty of a training run", "Delete it: it is then chosen again."
 )
 _METRICS = Document(
-    "hedgerow metrics", 1, _Metrics, "the metrics of a training run", "Delete it and resume: that writes it again."
+    "hedgerow metrics",
+    1,
+    _Metrics,
+    "the metrics of a training run",
+    "Delete it and resume, or train again.",
 )
 
 
@@ -267,6 +273,8 @@ class RunFolder:
             return
         with _DIGESTS.reading(path) as written:
             files = written.files
+            if missing := {"recipe.toml", "tree.json", "model.safetensors"} - files.keys():
+                raise ValueError(f"it lacks {some(sorted(missing))}")
         for name, expected in files.items():
             require_file(self.path / name)
             if digest(self.path / name) != expected:

@@ -81,7 +81,7 @@ class _Taxa:
     """The columns that are used."""
 
     def __init__(self, shown: str, origin: Origin) -> None:
-        file = InputFile(shown, any_delimiter=True)
+        file = InputFile(shown, "tab", any_delimiter=True)
         table = CsvTable(file, quote=file.delimiter != "\t")
         # Some files include the namespace: dwc:taxonID.
         called = [cell.strip().strip('"').rpartition(":")[2].lower() for cell in table.columns]

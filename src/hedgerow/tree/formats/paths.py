@@ -31,8 +31,7 @@ def read_paths(
 ) -> NodeTable:
     """Read one path per line, such as `animal/bird/robin` or `animal; bird; robin`.
 
-    Spaces around names, and blank lines, are ignored. See `hedgerow.tree.formats.read_lineages` for `root` and
-    `disambiguate`.
+    Spaces around names, and blank lines, are ignored. See `Hierarchy.from_lineages` for `root` and `disambiguate`.
 
     Parameters
     ----------
