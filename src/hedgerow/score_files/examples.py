@@ -211,16 +211,14 @@ def typed_column(name: str, given: Any, count: int, fact: Fact | None = None) ->
         check_each(name, (), count)
     values = given if hasattr(given, "shape") else list(given)
     check_each(name, tuple(getattr(values, "shape", (len(values),))), count)
-    if fact is None and isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
-        return values
     listed = values.tolist() if hasattr(values, "tolist") else values
-    if fact is not None and fact.dtype is not object:
+    if fact is None:
+        return _numbers_or_text(values, listed)
+    if fact.dtype is not object:
         return _checked_numbers(name, listed, fact)
-    if fact is None and (known := [each for each in listed if each is not None]) and _are_numbers(known):
-        return np.array([np.nan if each is None else each for each in listed])
-    if fact is not None and fact.shared:
+    if fact.shared:
         _check_filled(name, listed)
-    return as_names(("" if each is None else str(each) for each in listed), count)
+    return _as_text(listed)
 
 
 def as_names(texts: Iterable[str], count: int) -> Names:
@@ -228,8 +226,17 @@ def as_names(texts: Iterable[str], count: int) -> Names:
     return np.fromiter(texts, dtype=object, count=count)
 
 
-def _are_numbers(values: Iterable[Any]) -> bool:
-    return all(isinstance(value, Real) for value in values)
+def _as_text(listed: list[Any]) -> Names:
+    return as_names(("" if each is None else str(each) for each in listed), len(listed))
+
+
+def _numbers_or_text(values: Any, listed: list[Any]) -> NDArray[Any]:
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        return values
+    known = [each for each in listed if each is not None]
+    if not known or not all(isinstance(each, Real) for each in known):
+        return _as_text(listed)
+    return np.array(listed if len(known) == len(listed) else [np.nan if each is None else each for each in listed])
 
 
 def _checked_numbers(name: str, listed: list[Any], fact: Fact) -> NDArray[Any]:
