@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 import hedgerow as hr
+from hedgerow.choose import read_answers
 from hedgerow.choose.evidence import Evidence, mean_bets, p_value_bets
 from hedgerow.choose.tips import BINS, bins_of, p_values, tip_likelihoods
 from hedgerow.errors import HedgerowError
@@ -379,3 +380,11 @@ def test_bad_input() -> None:
     with pytest.raises(HedgerowError, match="tip_likelihood"):
         monitor.watch(Examples.of(2, answer=[1, 2]))
     assert monitor.to_dict()["promise"][0]["units"] == 0
+
+
+def test_answers_are_read_from_tables(tmp_path: Path) -> None:
+    (tmp_path / "answers.jsonl").write_text('{"prediction": "cat"}\n')
+    with pytest.raises(
+        HedgerowError, match=r"answers\.jsonl: a monitor reads answers from \.csv, \.tsv, \.parquet files"
+    ):
+        read_answers(POINT, tmp_path / "answers.jsonl")

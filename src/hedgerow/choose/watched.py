@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.choose.request import PART_COLUMNS
 from hedgerow.choose.tips import tip_likelihoods
 from hedgerow.errors import FileError, ScoreError, UnknownNameError, closest, some
-from hedgerow.files import InputFile, reading
+from hedgerow.files import TABLES, InputFile, reading
 from hedgerow.infer import Candidates
 from hedgerow.score_files import COLUMNS, MISSING, Examples, LabelFile, ScoreReading
 
@@ -61,14 +61,17 @@ def read_answers(
     point
         The point of the answers.
     path
-        The table.
+        The table: `.csv`, `.tsv` or `.parquet`.
     labels
         A file of labels; then only answers with a label are returned.
     read_as
         How to read the file of labels.
     """
     shown = os.fspath(path)
-    table = InputFile(shown).table
+    file = InputFile(shown)
+    if file.suffix not in TABLES:
+        raise FileError(f"{shown}: a monitor reads answers from {', '.join(TABLES)} files. Write one of these.")
+    table = file.table
     places = {"answer": table.column("prediction", "the answers")}
     part = PART_COLUMNS.get(point.by)
     for name in ("ids", "clusters", "tip", *([part] if part else [])):

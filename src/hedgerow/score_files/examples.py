@@ -39,7 +39,7 @@ class Fact:
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Examples:
     """What is known of each of some examples: columns of one length, None where something is not known.
 
@@ -48,8 +48,10 @@ class Examples:
     >>> examples = Examples.of(3, ids=["a", "b", "c"], clusters=["x", "x", "y"], margin=[0.5, 0.25, 0.125])
     >>> examples.take([2, 0]).ids.tolist(), examples["margin"].dtype
     (['c', 'a'], dtype('float64'))
-    >>> examples.groups is None, list(examples.columns)
-    (True, ['ids', 'clusters', 'margin'])
+    >>> examples
+    Examples(3: ids, clusters, margin)
+    >>> examples.groups is None
+    True
     """
 
     count: int
@@ -57,7 +59,7 @@ class Examples:
     labels: Indices | None = field(
         default=None, metadata={"fact": Fact("label", "label_column", np.int64, kept=False)}
     )
-    """The node of each label."""
+    """The label of each example, as the index of a node; negative where there is none."""
     ids: Names | None = field(default=None, metadata={"fact": Fact("id", "id_column")})
     groups: Names | None = field(default=None, metadata={"fact": Fact("group", "group_column", shared=True)})
     clusters: Names | None = field(default=None, metadata={"fact": Fact("cluster", "cluster_column", shared=True)})
@@ -81,7 +83,7 @@ class Examples:
 
     @classmethod
     def holding(cls, count: int, columns: Mapping[str, NDArray[Any] | None]) -> Examples:
-        """Return the table of some columns, which have their types; those that are None are left out."""
+        """Return the table of columns that have their types already; those that are None are left out."""
         there = {name: column for name, column in columns.items() if column is not None}
         return cls(count, **{name: there.pop(name) for name in FACTS if name in there}, more=there)
 
@@ -100,6 +102,9 @@ class Examples:
     def __len__(self) -> int:
         return self.count
 
+    def __repr__(self) -> str:
+        return f"Examples({self.count:,}: {', '.join(self.columns) or 'nothing is known'})"
+
     def grouped(self, name: str) -> dict[str, NDArray[Any]]:
         """Return the columns that are called `name:KEY`, by key."""
         found = ((key.partition(":"), column) for key, column in self.more.items())
@@ -107,7 +112,7 @@ class Examples:
 
     @property
     def kept(self) -> Examples:
-        """The facts that evaluations keep."""
+        """What evaluations keep: ids, groups, clusters, texts and images."""
         return Examples.holding(self.count, {name: getattr(self, name) for name in KEPT})
 
     def take(self, rows: Any) -> Examples:
