@@ -187,3 +187,17 @@ def test_methods_of_an_installed_package(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("hedgerow.registry.entry_points", found)
     assert methods.find("thirds").__name__ == "Halved"
     assert methods.available()[-1] == "thirds"
+
+
+def test_a_link_of_ones_own_needs_its_nodes() -> None:
+    def flat_softmax(hierarchy: Hierarchy, theta: Any, *, scale: Any = "probability") -> Any:
+        return likelihood.softmax_over_nodes(hierarchy, theta, scale=scale)
+
+    tree = next(iter(TREES.values()))
+    own: Any = type("Own", (Halved,), {"scores": None, "link": staticmethod(flat_softmax)})
+    with pytest.raises(ParameterError, match=r"Own has a link of its own: say which nodes have a score"):
+        own(tree)
+    named: Any = type("Named", (Halved,), {"scores": "nodes", "link": staticmethod(flat_softmax)})
+    assert named(tree).width == len(tree)
+    known: Any = type("Known", (Halved,), {"scores": None})
+    assert known(tree).width == len(TREES[0].leaves)

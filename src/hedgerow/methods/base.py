@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, final, get_args
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hedgerow.errors import ScoreError
+from hedgerow.errors import ParameterError, ScoreError
 from hedgerow.likelihood import LINKS, ScoredNodes, scored_nodes
 
 if TYPE_CHECKING:
@@ -84,7 +84,15 @@ class Method(nn.Module, ABC):
     @property
     def _scored(self) -> ScoredNodes:
         """Which nodes have a score."""
-        return self.scores or LINKS[self.link.__name__].scored
+        if self.scores is not None:
+            return self.scores
+        for known in LINKS.values():
+            if known.function is self.link:
+                return known.scored
+        raise ParameterError(
+            f"{type(self).__name__} has a link of its own: say which nodes have a score, as in scores = 'nodes'. "
+            f"It may be {', '.join(map(repr, get_args(ScoredNodes)))}."
+        )
 
     @property
     def step_scale(self) -> NDArray[np.float64]:

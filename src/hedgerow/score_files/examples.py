@@ -33,7 +33,9 @@ class Fact:
     dtype: type[Any] = object
     """The type of its column; object for text."""
     shared: bool = False
-    """Whether it is about several examples at once: an event has one, and no entry may be blank."""
+    """Whether it is about several examples at once: those of an event agree, and no entry may be blank."""
+    least: float = -np.inf
+    """The smallest of its numbers, all of which are finite."""
     kept: bool = True
     """Whether an evaluation keeps it."""
 
@@ -67,7 +69,7 @@ class Examples:
     events: Names | None = field(default=None, metadata={"fact": Fact(None, "event_column", kept=False)})
     """The event of each example, as long as the examples of an event are not pooled."""
     weights: NDArray[np.float64] | None = field(
-        default=None, metadata={"fact": Fact(None, "weight_column", np.float64, shared=True, kept=False)}
+        default=None, metadata={"fact": Fact(None, "weight_column", np.float64, shared=True, least=0, kept=False)}
     )
     """How likely each example is among new data, relative to the calibration data."""
     texts: Names | None = field(default=None, metadata={"fact": Fact("text")})
@@ -251,9 +253,11 @@ def _checked_numbers(name: str, listed: list[Any], fact: Fact) -> NDArray[Any]:
             raise ValueError("these are no whole numbers")
     except (TypeError, ValueError):
         raise ScoreError(f"{name} needs one number per example, not {listed!r:.80}.") from None
-    if fact.shared and (bad := ~((numbers >= 0) & (numbers < np.inf))).any():
+    if (bad := ~((numbers >= fact.least) & (numbers < np.inf))).any():
         row = int(np.argmax(bad))
-        raise ScoreError(f"{name} must be finite and 0 or more; that of example {row:,} is {numbers[row]:g}.")
+        raise ScoreError(
+            f"{name} must be finite and {fact.least:g} or more; that of example {row:,} is {numbers[row]:g}."
+        )
     return numbers
 
 
