@@ -200,4 +200,4 @@ def test_a_link_of_ones_own_needs_its_nodes() -> None:
     named: Any = type("Named", (Halved,), {"scores": "nodes", "link": staticmethod(flat_softmax)})
     assert named(tree).width == len(tree)
     known: Any = type("Known", (Halved,), {"scores": None})
-    assert known(tree).width == len(TREES[0].leaves)
+    assert known(tree).width == len(tree.leaves)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ScoredNodes = Literal["leaves", "nodes but the root", "nodes"]
 """The nodes that have a score θ; always in node order."""
-_ONE: dict[ScoredNodes, str] = {"leaves": "leaf", "nodes but the root": "node but the root", "nodes": "node"}
+_SINGULAR: dict[ScoredNodes, str] = {"leaves": "leaf", "nodes but the root": "node but the root", "nodes": "node"}
 _Function = TypeVar("_Function", bound=Callable[..., Array])
 
 
@@ -60,7 +60,7 @@ def _link(scored: ScoredNodes) -> Callable[[_Function], _Function]:
             values, names = split_names(theta)
             if names is not None:
                 values = np.take(values, places(hierarchy, names, nodes, scored), axis=-1)
-            return function(hierarchy, as_scores(values, len(nodes), _ONE[scored]), scale=scale)
+            return function(hierarchy, as_scores(values, len(nodes), _SINGULAR[scored]), scale=scale)
 
         LINKS[function.__name__] = Link(link, scored)
         return cast("_Function", link)
