@@ -93,7 +93,7 @@ class LabelFile:
         self.named = frozenset(key for key, name in how.named_columns.items() if name in table.columns) - {
             "labels"
         }
-        """The columns of this file that `how` names: facts."""
+        """The facts whose column in this file `how` names."""
         names = COLUMNS | how.named_columns
         about = {key: table.column(names[key], f"the {key}") for key in _JOINED if names.get(key) in table.columns}
         cells, ranks = _label_columns(table, how.label_column) if labels else ([], [])

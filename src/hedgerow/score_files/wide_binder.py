@@ -59,8 +59,8 @@ class WideBinder:
         if self._how.independent and (self._content != "probabilities" or self._renormalise):
             other = argument("logits", True) if self._how.logits else "other options about the scores"
             raise ParameterError(
-                f"{argument('independent', True)} is for probabilities of single classes: leave out {other}, or "
-                f"the former."
+                f"{argument('independent', True)} is for probabilities of single classes: leave it out, or "
+                f"{other}."
             )
         if self._content == "logits" and kind == "nodes":
             raise ScoreError(f"{path} holds logits, but {_NODE_LOGITS}")
